@@ -1,0 +1,94 @@
+"""What every metric is: statistics that add up over segments, and a score of their sum.
+
+    statistics(hyp, refs) -> [B, K]        score(statistics [..., K]) -> [...]
+
+Segment scores are `score(s)`, the corpus score `score(s.sum(0))`, a document's the score of the sum
+of its rows, a bootstrap `score(weights @ s)`, many machines a sum. The first statistic is always
+the number of segments (1 in every row): metrics that smooth single segments but not sums (HWCM,
+BM) see from it which of the two they hold.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Sequence
+from typing import Any, ClassVar, Generic, TypeVar
+
+import torch
+from torch import Tensor
+
+from tensormt.errors import TensorMTError
+from tensormt.version import __version__
+
+__all__ = ["Metric", "check_aligned"]
+
+Batch = TypeVar("Batch", bound=Any)
+
+
+def check_aligned(hyp: Any, refs: Sequence[Any]) -> None:
+    """Raise unless there is a reference and all have as many segments as the hypothesis."""
+    if not refs:
+        raise TensorMTError("no reference given: pass a list of at least one batch of references")
+    for number, ref in enumerate(refs, 1):
+        if len(ref) != len(hyp):
+            raise TensorMTError(
+                f"reference {number} has {len(ref)} segments, the hypothesis has {len(hyp)}: "
+                "they must align one to one"
+            )
+
+
+class Metric(ABC, Generic[Batch]):
+    """Base of all metrics; a subclass gives `name`, `options`, `statistics` and `score`."""
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def options(self) -> dict[str, object]:
+        """Every option that changes a score, in the order of the signature."""
+
+    @abstractmethod
+    def statistics(self, hyp: Batch, refs: Sequence[Batch]) -> Tensor:
+        """Sufficient statistics of every segment, [B,K], additive; column 0 counts segments."""
+
+    @abstractmethod
+    def score(self, statistics: Tensor, *, segment: bool | None = None) -> Tensor:
+        """Scores (float64 [...]) of statistics [...,K], single rows or sums of rows.
+
+        `segment` says whether rows are single segments; None: those that count one segment are.
+        """
+
+    def __call__(self, hyp: Batch, refs: Sequence[Batch]) -> Tensor:
+        """Segment scores, float64 [B]."""
+        return self.score(self.statistics(hyp, refs), segment=True)
+
+    def corpus(self, hyp: Batch, refs: Sequence[Batch]) -> Tensor:
+        """The corpus score, float64 []."""
+        return self.score(self.statistics(hyp, refs).sum(0), segment=False)
+
+    def documents(
+        self, hyp: Batch, refs: Sequence[Batch], ids: Sequence[Hashable]
+    ) -> dict[Hashable, float]:
+        """The score of every document, given the document id of each of the B segments."""
+        if len(ids) != len(hyp):
+            raise TensorMTError(
+                f"{len(ids)} document ids for {len(hyp)} segments: give one id for each segment"
+            )
+        numbers: dict[Hashable, int] = {}
+        index = [numbers.setdefault(name, len(numbers)) for name in ids]
+        rows = self.statistics(hyp, refs)
+        sums = torch.zeros(len(numbers), rows.shape[1], dtype=rows.dtype, device=rows.device)
+        sums.index_add_(0, torch.tensor(index, dtype=torch.int64, device=rows.device), rows)
+        return dict(zip(numbers, self.score(sums, segment=False).tolist(), strict=True))
+
+    @property
+    def signature(self) -> str:
+        """Name, options and version: all that is needed to reproduce a score."""
+        words = {True: "yes", False: "no"}
+        fields = (
+            f"{key}:{words[value] if isinstance(value, bool) else value}"
+            for key, value in self.options().items()
+        )
+        return "|".join((self.name, *fields, f"version:{__version__}"))
+
+    def __repr__(self) -> str:
+        return f"<{self.signature}>"
