@@ -1,0 +1,142 @@
+"""Counts of model triples a text passes, for every set of similarity metrics at once.
+
+A text a passes the triple (m, m', m'') with metric x when x(a, m) ≥ x(m', m''), and with a set of
+metrics when it passes with each of them. For every triple the metrics that pass are written as one
+bit mask (bit k = metric k). The histogram of these masks over 2^X bins says how many triples have
+exactly that mask; adding, bit by bit, the half of the bins with the bit to the half without
+(superset sums) turns it into the number of triples whose mask *contains* each set:
+
+    count(s) = Σ_{c ⊇ s} histogram(c)
+
+so 2^X sets cost X additions per bin in place of 2^X passes over the triples. A QUEEN is such a
+count over the number of triples (Amigó et al. 2005, section 3).
+"""
+
+import torch
+from torch import Tensor
+
+TRIPLES = ("pairs", "distinct", "all")
+
+# Alive at a time, so that a chunk stays near the cache of a CPU: int32 counters, and comparisons.
+COUNTERS = 1 << 20
+COMPARISONS = 1 << 18
+
+
+def chunk_cases(counters: int, comparisons: int) -> int:
+    """How many cases to take at a time, given the counters and the comparisons of one case."""
+    return max(1, min(COUNTERS // counters, COMPARISONS // comparisons))
+
+
+def pair_indices(models: int, triples: str, device: torch.device) -> tuple[Tensor, Tensor]:
+    """Return m' and m'' of every pair of models compared, each int64 [P].
+
+    P = M(M-1) ordered pairs of different models; M² with ``triples="all"``.
+    """
+    first = torch.arange(models, device=device).repeat_interleave(models)
+    second = torch.arange(models, device=device).repeat(models)
+    if triples == "all":
+        return first, second
+    # Dropping the diagonal by arithmetic keeps shapes known without a device sync.
+    keep = torch.arange(models * (models - 1), device=device)
+    keep = keep + keep // models + 1 if models > 1 else keep
+    return first[keep], second[keep]
+
+
+def triple_weights(candidate_mask: Tensor, model_mask: Tensor, triples: str) -> Tensor:
+    """Return 1 for every triple that counts for a candidate, else 0, int32 [T,C,M,P].
+
+    candidate_mask bool [T,C], model_mask bool [T,M]; no triple counts for a masked candidate.
+    """
+    models = model_mask.shape[1]
+    first, second = pair_indices(models, triples, model_mask.device)
+    real = model_mask[:, :, None] & (model_mask[:, first] & model_mask[:, second])[:, None, :]
+    if triples == "distinct":
+        m = torch.arange(models, device=model_mask.device)[:, None]
+        real = real & (m != first) & (m != second)
+    return (candidate_mask[:, :, None, None] & real[:, None]).to(torch.int32)
+
+
+def masks(candidates: Tensor, mm: Tensor, triples: str, together: bool) -> Tensor:
+    """Return the bit mask of the metrics that pass for every candidate and triple, int32 [T,C,M,P].
+
+    candidates [T,C,M,X] = x(candidate, model), mm [T,M,M,X]. ``together`` writes the whole set of
+    metrics as a single bit.
+    """
+    cases, count, models, metrics = candidates.shape
+    first, second = pair_indices(models, triples, mm.device)
+    between = mm[:, first, second]
+    shape = (cases, count, models, len(first))
+    mask = torch.full(shape, int(together), dtype=torch.int32, device=mm.device)
+    for k in range(metrics):
+        passed = candidates[..., None, k] >= between[:, None, None, :, k]
+        if together:
+            mask &= passed
+        else:
+            mask.add_(passed, alpha=1 << k)
+    return mask
+
+
+def superset_sums(histogram: Tensor) -> Tensor:
+    """Replace bin s by the sum of all bins c ⊇ s, in place; [..., 2**X]."""
+    bins = histogram.shape[-1]
+    step = 1
+    while step < bins:
+        halves = histogram.view(*histogram.shape[:-1], bins // (2 * step), 2, step)
+        halves[..., 0, :] += halves[..., 1, :]
+        step *= 2
+    return histogram
+
+
+def add_to_histogram(out: Tensor, mask: Tensor, row: Tensor, weight: Tensor) -> None:
+    """Count the masks per case, candidate and row into out, int32 [T,C,rows,bins].
+
+    mask int32 [T,C,M,P]; row int64 [M,P] or broadcastable, weight int32 [T,C,M,P]: each triple
+    adds its weight to bin ``mask`` of row ``row`` of its case and candidate.
+    """
+    cases, count, rows, bins = out.shape
+    block = torch.arange(cases * count, device=out.device).view(cases, count, 1, 1) * rows
+    index = (block + row) * bins + mask
+    out.view(-1).scatter_add_(0, index.reshape(-1), weight.reshape(-1))
+
+
+def set_counts(candidates: Tensor, mm: Tensor, weight: Tensor, triples: str, bins: int) -> Tensor:
+    """Return the number of triples passed with every metric set, int32 [T,C,bins].
+
+    weight int32 [T,C,M,P]. ``bins`` is 2**X, or 2 to count the whole set of metrics only (bin 1).
+    """
+    mask = masks(candidates, mm, triples, together=bins == 2)
+    out = torch.zeros((*mask.shape[:2], 1, bins), dtype=torch.int32, device=mm.device)
+    add_to_histogram(out, mask, torch.zeros_like(out[0, 0, 0, 0], dtype=torch.int64), weight)
+    return superset_sums(out[:, :, 0])
+
+
+def set_counts_without_each(
+    candidates: Tensor, mm: Tensor, weight: Tensor, triples: str, bins: int
+) -> Tensor:
+    """Return the same counts over the triples without model m, for every m, int32 [T,C,M,bins].
+
+    A triple is taken away from the total once for each different model in it, so leaving out each
+    of the M models costs three histograms, not M.
+    """
+    models = mm.shape[1]
+    mask = masks(candidates, mm, triples, together=bins == 2)
+    first, second = pair_indices(models, triples, mm.device)
+    m = torch.arange(models, device=mm.device)[:, None]
+    held = torch.zeros((*mask.shape[:2], models, bins), dtype=torch.int32, device=mm.device)
+    add_to_histogram(held, mask, m, weight)
+    total = held.sum(dim=2, keepdim=True, dtype=torch.int32)
+    add_to_histogram(held, mask, first, weight * (first != m))
+    add_to_histogram(held, mask, second, weight * ((second != m) & (second != first)))
+    return superset_sums(torch.sub(total, held, out=held))
+
+
+def without_each(weight: Tensor, triples: str) -> Tensor:
+    """Keep, where the candidates are the models, the triples that do not hold the candidate.
+
+    weight int32 [T,C=M,M,P], and so is the result.
+    """
+    models = weight.shape[1]
+    first, second = pair_indices(models, triples, weight.device)
+    m = torch.arange(models, device=weight.device)
+    c = m[:, None, None]
+    return weight * ((c != m[:, None]) & (c != first) & (c != second))
