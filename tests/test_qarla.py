@@ -142,9 +142,11 @@ def test_every_set_equals_the_single_set_call(triples, leave_one_out):
         part = am[..., k], mm[..., k], aa[..., k]
         assert torch.equal(queens[..., index], qarla.queen(*part[:2], triples, **masks))
         king = qarla.king(*part[:2], leave_one_out, triples=triples, **masks)
-        assert kings[index] == king and king.shape == ()
+        assert kings[index] == king
+        assert king.shape == ()
         jack = qarla.jack(*part, triples, **masks)
-        assert jacks[index] == jack and jack.shape == ()
+        assert jacks[index] == jack
+        assert jack.shape == ()
 
 
 def test_masked_equals_truncated_case_by_case():
@@ -218,7 +220,8 @@ def test_condition_2_strictly_where_peers_stood_in_the_way():
     """... and raise it where models and peers were mixed before."""
     am, mm, *_ = random_bed(4, lift=0)
     mixed, grouped = qarla.king_sets(am, mm), qarla.king_sets(am - 10, mm)
-    assert (mixed[1:] < 0.5).all() and (grouped[[1, 2, 4]] > mixed[[1, 2, 4]]).all()
+    assert (mixed[1:] < 0.5).all()
+    assert (grouped[[1, 2, 4]] > mixed[[1, 2, 4]]).all()
 
 
 @settings(max_examples=60, deadline=None)
@@ -329,7 +332,8 @@ def test_greedy_follows_the_steepest_rise():
 def test_greedy_takes_more_metrics_than_can_be_enumerated():
     am, mm, *_ = random_bed(1, metrics=20, lift=2)
     found = qarla.greedy_set(am, mm, include=[3], exclude=[0])
-    assert 3 in found.metrics and 0 not in found.metrics
+    assert 3 in found.metrics
+    assert 0 not in found.metrics
     chosen = list(found.metrics)
     assert found.king == qarla.king(am[..., chosen], mm[..., chosen]).item()
     with pytest.raises(TensorMTError, match=r"20 metrics have 2\^20 sets.*greedy_set"):
