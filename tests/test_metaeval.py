@@ -54,6 +54,8 @@ def test_ranks_equal_scipy():
     x = tied(5, (6, 30))
     expected = scipy.stats.rankdata(x.numpy(), axis=-1)
     assert torch.equal(metaeval.ranks(x), torch.from_numpy(expected))
+    infinite, mask = torch.tensor([2.0, math.inf, 0.0]), torch.tensor([True, True, False])
+    assert metaeval.ranks(infinite, mask)[:2].tolist() == [1.0, 2.0]
 
 
 @pytest.mark.parametrize("name", SCIPY)
@@ -271,7 +273,7 @@ def test_permutation_equals_a_loop_over_all_exchanges():
     """With 2 × 2 outputs all 16 exchanges can be listed: p converges to their share."""
     human = torch.tensor([[1.0, 2.0], [4.0, 3.0]], dtype=torch.float64)
     first = torch.tensor([[1.0, 2.0], [3.0, 4.0]], dtype=torch.float64)
-    second = torch.tensor([[2.0, 1.0], [3.0, 0.0]], dtype=torch.float64)
+    second = torch.tensor([[20.0, 10.0], [30.0, -70.0]], dtype=torch.float64)
 
     def z(values):
         values = values.numpy().flatten()

@@ -85,10 +85,8 @@ def agreement(
             f"human scores are {list(human.shape[-2:])}, metric scores {list(metric.shape[-2:])}:"
             " both must be [systems, segments] of the same test set"
         )
-    shape = torch.broadcast_shapes(human.shape, metric.shape)
-    human, metric = human.expand(shape), metric.expand(shape)
     mask = ~(human.isnan() | metric.isnan())
-    sides = (group(side, grouping) for side in (human, metric, mask))
+    sides = (group(side.expand(mask.shape), grouping) for side in (human, metric, mask))
     return statistic_named(statistic)(*sides)
 
 
