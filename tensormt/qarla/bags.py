@@ -1,0 +1,103 @@
+"""Bags of terms: the texts of every test case as counts over the case's own vocabulary.
+
+A case holds N texts (peers, then models); a term may be a word, a stem, a sentence, a source
+document or a key concept. Counts are dense over the vocabulary of one case, which is small, so
+that all pairs of texts of all cases are compared at once.
+"""
+
+import re
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from tensormt.dictionary import Dictionary
+from tensormt.errors import TensorMTError
+from tensormt.irregular import argsort, runs, sort
+from tensormt.qarla.stemming import stem
+from tensormt.qarla.stopwords import STOP_WORDS
+from tensormt.tokens import TokenBatch
+
+# Texts of the cases, padded with None to the same number: texts[t][i].
+Texts = Sequence[Sequence[str | None]]
+
+_SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=[\"'(\[]*[A-Z0-9])")
+
+
+def sentences(text: str) -> list[str]:
+    """Cut a text after . ! ? before a capital or a digit; white space is normalised."""
+    parts = _SENTENCE_END.split(text)
+    return [" ".join(part.split()) for part in parts if part.strip()]
+
+
+def term_counts(terms: Sequence[Sequence[Sequence[str]]]) -> Tensor:
+    """Count the terms of every text, int64 [T,N,V]; terms[t][i] lists those of text i of case t.
+
+    V is the largest vocabulary of a case; a column stands for another term in every case.
+    """
+    width = _width(terms)
+    flat = [term for case in terms for text in case for term in text]
+    ids, dictionary = Dictionary.encode(flat)
+    lengths = torch.tensor([len(text) for case in terms for text in case], dtype=torch.int64)
+    owner = torch.repeat_interleave(lengths)
+    return _counts(ids, owner, len(dictionary), len(terms), width)
+
+
+def word_counts(
+    texts: Texts, *, stop_words: bool = True, stems: bool = False, tokenize: str = "13a"
+) -> Tensor:
+    """Count the lower-cased words of every text, int64 [T,N,V], punctuation left out.
+
+    stop_words=False drops English function words, stems=True counts Porter stems.
+    """
+    width = _width(texts)
+    batch = TokenBatch.from_text(
+        [text for case in texts for text in case], tokenize=tokenize, lowercase=True
+    )
+    assert batch.dictionary is not None
+    words = batch.dictionary.strings
+    kept = [
+        any(letter.isalnum() for letter in word) and (stop_words or word not in STOP_WORDS)
+        for word in words
+    ]
+    new, dictionary = Dictionary.encode([stem(word) if stems else word for word in words])
+    owner = torch.repeat_interleave(batch.lengths)
+    tokens = batch.tokens.to(torch.int64)
+    real = torch.tensor(kept, dtype=torch.bool)[tokens]
+    return _counts(new[tokens[real]], owner[real], len(dictionary), len(texts), width)
+
+
+def sentence_counts(texts: Texts) -> Tensor:
+    """Count the different sentences of every text, int64 [T,N,V]."""
+    return term_counts([[sentences(text or "") for text in case] for case in texts])
+
+
+def _width(cases: Sequence[Sequence[object]]) -> int:
+    """Return the number of texts of a case, the same for all."""
+    widths = {len(case) for case in cases}
+    if len(widths) != 1:
+        raise TensorMTError(
+            f"cases hold {sorted(widths)} texts: pad every case to the same number of texts"
+        )
+    return widths.pop()
+
+
+def _counts(ids: Tensor, owner: Tensor, types: int, cases: int, width: int) -> Tensor:
+    """Count ids int64 [n] of texts owner int64 [n] (case * width + place), int64 [T,N,V]."""
+    if not len(ids):
+        return torch.zeros((cases, width, 1), dtype=torch.int64, device=ids.device)
+    # One number per different (case, term), counted from 0 inside the case, is the local column.
+    key = owner // width * types + ids
+    order = argsort(key)
+    starts, lengths = runs(sort(key))
+    first = key[order][starts] // types
+    number = torch.arange(len(starts), device=ids.device)
+    begin = torch.full((cases,), len(starts), dtype=torch.int64, device=ids.device)
+    begin = begin.scatter_reduce(0, first, number, "amin")
+    local = number - begin[first]
+    columns = int(local.max()) + 1
+    column = torch.empty_like(key)
+    column[order] = torch.repeat_interleave(local, lengths)
+    out = torch.zeros(cases * width * columns, dtype=torch.int64, device=ids.device)
+    out.index_add_(0, owner * columns + column, torch.ones_like(key))
+    return out.view(cases, width, columns)

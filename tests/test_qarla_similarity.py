@@ -1,0 +1,118 @@
+"""The paper's similarity measures against plain counting, the stemmer against nltk's."""
+
+import math
+import random
+from collections import Counter
+
+import pytest
+import torch
+from nltk.stem.porter import PorterStemmer
+
+from tensormt.qarla import bags, similarity
+from tensormt.qarla.stemming import stem
+
+TEXTS = [
+    [
+        "The cat sat on the mat. It was happy!",
+        "It was happy! The dogs were running quickly.",
+        None,
+        "A cat and a dog sat; cats sit, dogs run.",
+    ],
+    ["", "Nothing in common here.", "Two words, two words.", "Two words."],
+]
+
+
+def random_terms(seed, cases=5, texts=6):
+    source = random.Random(seed)
+    return [
+        [
+            [f"w{t}-{source.randrange(9)}" for _ in range(source.choice([0, 1, 5, 20]))]
+            for _ in range(texts)
+        ]
+        for t in range(cases)
+    ]
+
+
+def every_pair(terms, compare):
+    """compare(candidate Counter, reference Counter) for all pairs, 0 where one is empty."""
+    out = []
+    for case in terms:
+        counters = [Counter(text) for text in case]
+        out.append([[compare(c, r) if c and r else 0.0 for r in counters] for c in counters])
+    return torch.tensor(out, dtype=torch.float64)
+
+
+def distance_over(words, c, r):
+    c_size, r_size = sum(c.values()), sum(r.values())
+    return math.sqrt(sum((c[w] / c_size - r[w] / r_size) ** 2 for w in words))
+
+
+def most_frequent(r, n):
+    counts = sorted(r.values(), reverse=True)
+    least = counts[min(n, len(counts)) - 1]
+    return [w for w, count in r.items() if count >= least]
+
+
+ORACLES = {
+    "rouge1": (
+        similarity.rouge1,
+        lambda c, r: sum(min(c[w], r[w]) for w in r) / sum(r.values()),
+    ),
+    "shared_per_reference": (
+        similarity.shared_per_reference,
+        lambda c, r: len(set(c) & set(r)) / len(set(r)),
+    ),
+    "shared_per_candidate": (
+        similarity.shared_per_candidate,
+        lambda c, r: len(set(c) & set(r)) / len(set(c)),
+    ),
+    "vector_model": (
+        similarity.vector_model,
+        lambda c, r: 1 - distance_over(set(c) | set(r), c, r) / math.sqrt(2),
+    ),
+    **{
+        f"truncated_{n}": (
+            lambda counts, n=n: similarity.truncated_vector_model(counts, n),
+            lambda c, r, n=n: 1 - distance_over(most_frequent(r, n), c, r) / math.sqrt(2),
+        )
+        for n in (1, 3, 512)
+    },
+}
+
+
+@pytest.mark.parametrize("name", ORACLES)
+@pytest.mark.parametrize("block", [1, 1 << 22])
+def test_all_pairs_equal_plain_counting(monkeypatch, name, block):
+    monkeypatch.setattr(similarity, "BLOCK", block)
+    ours, compare = ORACLES[name]
+    for seed in range(5):
+        terms = random_terms(seed)
+        table = ours(bags.term_counts(terms))
+        torch.testing.assert_close(table, every_pair(terms, compare), rtol=0, atol=1e-12)
+        assert table.min() >= 0
+        assert table.max() <= 1
+        own = table.diagonal(dim1=1, dim2=2)
+        some = torch.tensor([[bool(text) for text in case] for case in terms])
+        assert torch.equal(own, some.to(torch.float64))
+
+
+def test_a_case_does_not_depend_on_the_others():
+    terms = random_terms(3)
+    for ours, _ in ORACLES.values():
+        whole = ours(bags.term_counts(terms))
+        for t, case in enumerate(terms):
+            torch.testing.assert_close(whole[t], ours(bags.term_counts([case]))[0])
+
+
+def test_words_without_stop_words_and_with_stems():
+    def oracle(text, stop_words, stems):
+        PorterStemmer(mode=PorterStemmer.ORIGINAL_ALGORITHM)
+
+    words = PORTERS_EXAMPLES.split()
+    assert [stem(word) for word in words] == [oracle.stem(word) for word in words]
+    source = random.Random(0)
+    endings = ["", "s", "ed", "ing", "ational", "iveness", "y", "ies", "eed", "ll", "e", "ion"]
+    for _ in range(3000):
+        word = "".join(source.choice("abeilnorstyz") for _ in range(source.randrange(3, 8)))
+        word += source.choice(endings)
+        assert stem(word) == oracle.stem(word)
