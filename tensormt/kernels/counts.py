@@ -10,6 +10,11 @@ The group and the side take their bits from the key: with at most 2¹³ groups a
 key keeps 47 bits, so a group of 100 keys has a false match with probability 4·10⁻¹¹. Callers keep
 the number of groups small by working in chunks of segments. One host sync a call (the number of
 runs).
+
+`occurrences` is the same count seen from each occurrence of the hypothesis, for measures that weigh
+matches one by one: an occurrence is a (clipped) match when its rank among equal ones before it is
+below the largest count in a reference. `spread` looks at the references alone: how many different
+keys stand in exactly 1, 2, …, R of them.
 """
 
 from __future__ import annotations
@@ -20,9 +25,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from tensormt.irregular import runs, sort
+from tensormt.irregular import argsort, runs, sort
 
-__all__ = ["Keys", "clipped", "totals"]
+__all__ = ["Keys", "clipped", "occurrences", "spread", "totals"]
 
 
 class Keys(NamedTuple):
@@ -38,8 +43,8 @@ def totals(keys: Keys, groups: int) -> Tensor:
     return zeros.index_add_(0, keys.group, torch.ones_like(keys.group))
 
 
-def clipped(hyp: Keys, refs: Sequence[Keys], groups: int) -> Tensor:
-    """Clipped matches of the hypothesis's keys in the references, int64 [G]."""
+def _pack(hyp: Keys, refs: Sequence[Keys], groups: int) -> tuple[Tensor, int, int]:
+    """Every occurrence as `group | key bits | side`, int64 [n]; the bits of a side and of a key."""
     side_bits = len(refs).bit_length()
     key_bits = 63 - side_bits - max(groups - 1, 1).bit_length()
     low = (1 << key_bits) - 1
@@ -47,7 +52,13 @@ def clipped(hyp: Keys, refs: Sequence[Keys], groups: int) -> Tensor:
         (((keys.group << key_bits) | (keys.key & low)) << side_bits) | side
         for side, keys in enumerate((hyp, *refs))
     ]
-    ordered = sort(torch.cat(packed))
+    return torch.cat(packed), side_bits, key_bits
+
+
+def clipped(hyp: Keys, refs: Sequence[Keys], groups: int) -> Tensor:
+    """Clipped matches of the hypothesis's keys in the references, int64 [G]."""
+    packed, side_bits, key_bits = _pack(hyp, refs, groups)
+    ordered = sort(packed)
     starts, count = runs(ordered)
     value = ordered[starts]
     owner = value >> side_bits
@@ -61,3 +72,45 @@ def clipped(hyp: Keys, refs: Sequence[Keys], groups: int) -> Tensor:
     return torch.zeros(groups, dtype=torch.int64, device=matches.device).index_add_(
         0, owner >> key_bits, matches
     )
+
+
+def occurrences(hyp: Keys, refs: Sequence[Keys], groups: int) -> tuple[Tensor, Tensor]:
+    """For each of the n occurrences in the hypothesis: its rank and its counts in the references.
+
+    Returns rank int64 [n], the number of equal occurrences before it (in the order given), and
+    counts int64 [R,n], how often its key stands in each reference.
+    """
+    packed, side_bits, _ = _pack(hyp, refs, groups)
+    order = argsort(packed)
+    ordered = packed[order]
+    starts, count = runs(ordered)
+    value = ordered[starts]
+    owner = value >> side_bits
+    side = value & ((1 << side_bits) - 1)
+    # a hypothesis run (side 0) stands before the reference runs of its key: at most R follow
+    table = torch.zeros(len(refs), starts.shape[0], dtype=torch.int64, device=count.device)
+    for step in range(1, min(len(refs), value.shape[0] - 1) + 1):
+        same = (owner[step:] == owner[:-step]) & (side[:-step] == 0)
+        row = (side[step:] - 1).clamp_min(0)
+        table[:, :-step].scatter_add_(0, row[None], (count[step:] * same)[None])
+    run = torch.zeros_like(order)
+    run[starts[1:]] = 1
+    run = run.cumsum(0)
+    place = torch.empty_like(order)
+    place[order] = torch.arange(order.shape[0], device=order.device)
+    place = place[: hyp.key.shape[0]]
+    run = run[place]
+    return place - starts[run], table[:, run]
+
+
+def spread(refs: Sequence[Keys], groups: int) -> Tensor:
+    """Number of different keys that stand in exactly 1, 2, …, R references, int64 [G,R]."""
+    none = Keys(refs[0].group[:0], refs[0].key[:0])
+    packed, side_bits, key_bits = _pack(none, refs, groups)
+    ordered = sort(packed)
+    starts, _ = runs(ordered)
+    owner = ordered[starts] >> side_bits
+    first, holders = runs(owner)
+    cell = (owner[first] >> key_bits) * len(refs) + holders - 1
+    histogram = torch.zeros(groups * len(refs), dtype=torch.int64, device=cell.device)
+    return histogram.index_add_(0, cell, torch.ones_like(cell)).view(groups, len(refs))

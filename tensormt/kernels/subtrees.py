@@ -1,0 +1,41 @@
+"""Subtree keys: one int64 for the part of a tree within d levels of each node.
+
+    key₁(v) = label(v)        key_d(v) = ⟨label(v); key_{d-1}(child 1), key_{d-1}(child 2), …⟩
+
+Depth d counts the nodes whose height is at least d (Liu & Gildea 2005: depth 1 is a label, depth 2
+a production). The ordered tuple ⟨…⟩ is a 64-bit mix of the label and of the sum of the children's
+keys, each mixed with its place; children sum up by one scatter-add a level of depth.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from tensormt import hashing
+from tensormt.irregular import nonzero
+from tensormt.kernels.counts import Keys
+from tensormt.nodes import Nodes, sum_children
+
+__all__ = ["subtree_keys"]
+
+
+def subtree_keys(nodes: Nodes, names: Tensor, max_depth: int) -> Keys:
+    """Keys of all subtrees of depth 1…D; group = segment · D + depth - 1.
+
+    `names` are the content hashes of the labels' dictionary. D - 1 host syncs (nodes of a height).
+    """
+    label = nodes.keys_of(names)
+    place = hashing.mix(nodes.position)
+    key = label
+    tall = nodes.arity > 0
+    first = nodes.segment * max_depth
+    groups, keys = [first], [label]
+    for depth in range(2, max_depth + 1):
+        key = hashing.pair(label, sum_children(nodes, hashing.mix(key ^ place)))
+        if depth > 2:
+            tall = sum_children(nodes, tall.to(torch.int32)) > 0
+        cells = nonzero(tall)
+        groups.append(first[cells] + (depth - 1))
+        keys.append(key[cells])
+    return Keys(torch.cat(groups), torch.cat(keys))
