@@ -1,0 +1,105 @@
+"""The paper's tests of the framework against plain loops over single QUEENs."""
+
+import itertools
+
+import pytest
+import torch
+
+from tensormt import metaeval, qarla
+from tensormt.errors import TensorMTError
+from tensormt.qarla import analysis, counting
+from tensormt.qarla.beds import Bed
+
+
+def bed(seed, ragged, cases=5, peers=3, models=5, metrics=3):
+    random = torch.Generator().manual_seed(seed)
+    width = peers + models
+
+    def table():
+        values = torch.randint(0, 6, (cases, width, width), generator=random).to(torch.float64)
+        values[:, peers:, peers:] += 1
+        return values
+
+    present = torch.ones(cases, width, dtype=torch.bool)
+    if ragged:
+        present[1, peers] = present[2, peers + 4] = present[3, 0] = False
+    tables = {f"x{k}": table().masked_fill(~present[:, None], torch.nan) for k in range(metrics)}
+    return Bed.from_tables(tables, present, peers)
+
+
+def one_case_queen(bed, t, to_models, models, metrics):
+    """QUEEN of a text with similarities [M,X], through the public single-set call."""
+    am = to_models[models][:, metrics][None, None]
+    mm = bed.mm[t][models][:, models][..., metrics][None]
+    return qarla.queen(am, mm)[0, 0].item()
+
+
+def real(mask, t):
+    return [k for k, kept in enumerate(mask[t].tolist()) if kept]
+
+
+def mean(values):
+    return sum(values) / len(values)
+
+
+@pytest.mark.parametrize("ragged", [False, True])
+@pytest.mark.parametrize("counters", [1, 1 << 20])
+def test_human_first_equals_taking_each_author_out(monkeypatch, ragged, counters):
+    monkeypatch.setattr(counting, "COUNTERS", counters)
+    for seed in range(3):
+        one = bed(seed, ragged)
+        found = analysis.human_first(one)
+        alone = analysis.human_first_by_metric(one)
+        for m, index in itertools.product(range(5), range(1, 8)):
+            metrics = [k for k in range(3) if index >> k & 1]
+            own, others, plain, plain_others = [], {}, [], {}
+            for t in range(5):
+                models = real(one.model_mask, t)
+                if m not in models:
+                    continue
+                rest = [k for k in models if k != m]
+                own.append(one_case_queen(one, t, one.mm[t, m], rest, metrics))
+                plain.append(one.mm[t, m, rest].mean(dim=0))
+                for a in real(one.peer_mask, t):
+                    value = one_case_queen(one, t, one.am[t, a], rest, metrics)
+                    others.setdefault(a, []).append(value)
+                    plain_others.setdefault(a, []).append(one.am[t, a, rest].mean(dim=0))
+            gaps = [mean(own) - mean(values) for values in others.values()]
+            if min(abs(gap) for gap in gaps) > 1e-9:
+                assert found[m, index].item() == all(gap > 0 for gap in gaps)
+            for x in metrics:
+                expected = all(mean(plain)[x] > mean(v)[x] for v in plain_others.values())
+                assert alone[m, x].item() == expected
+
+
+def test_mean_queens_and_king_against_people():
+    one = bed(4, ragged=True)
+    queens = qarla.queen_sets(one.am, one.mm, **one.masks)
+    means = analysis.mean_queens(one)
+    for a in range(3):
+        cases = [t for t in range(5) if one.peer_mask[t, a]]
+        torch.testing.assert_close(means[a], queens[cases, a].mean(dim=0))
+    human = torch.rand(3, 5, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    human[0, 3] = torch.nan
+    kings, r = analysis.king_against_people(one, human)
+    torch.testing.assert_close(kings, qarla.king_sets(one.am, one.mm, **one.masks))
+    for index in range(1, 8):
+        expected = metaeval.pearson(human.nanmean(dim=1), means[:, index])
+        torch.testing.assert_close(r[index], expected, equal_nan=True)
+    assert r[0].isnan()
+    with pytest.raises(
+        TensorMTError, match=r"human scores have shape \[5, 3\], the bed has \[3, 5\]"
+    ):
+        analysis.king_against_people(one, human.T)
+
+
+def test_a_part_of_a_bed():
+    one = bed(0, ragged=True)
+    part = one.take(metrics=[2, 0], peers=[0])
+    assert part.names == ("x2", "x0")
+    assert part.am.shape == (4, 1, 5, 2)
+    torch.testing.assert_close(
+        part.queen()[:, 0], one.take(metrics=[0, 2]).queen()[[0, 1, 2, 4], 0]
+    )
+    with pytest.raises(TensorMTError, match="no similarity metric was given"):
+        Bed.from_tables({}, torch.ones(1, 2, dtype=torch.bool), 1)
