@@ -15,6 +15,7 @@ from tensormt import metaeval
 from tensormt.errors import TensorMTError
 from tensormt.metaeval import pairs
 from tensormt.metaeval.levels import group
+from tensormt.metaeval.resample import draw_tables
 
 NAN = float("nan")
 
@@ -227,26 +228,45 @@ def by(statistic, grouping="none"):
     return lambda human, metric: metaeval.agreement(human, metric, statistic, grouping)
 
 
+def interval(human, metric, statistic, **options):
+    draws = draw_tables(human, metric, by(statistic))
+    return metaeval.bootstrap(draws, *human.shape, **options)
+
+
 def test_bootstrap_interval_covers_and_is_reproducible():
     torch.manual_seed(1)
     truth = torch.randn(6, 60, dtype=torch.float64)
     human = truth + torch.randn(6, 60, dtype=torch.float64)
-    value = metaeval.bootstrap(human, truth, by("pearson"), resamples=300)
+    value = interval(human, truth, "pearson", resamples=300)
     assert value.low < value.value < value.high
     assert value.value == pytest.approx(scipy.stats.pearsonr(human.flatten(), truth.flatten())[0])
     # Fisher's interval for 360 pairs is ±0.05 around 0.7.
     assert 0.03 < value.high - value.low < 0.2
-    assert value == metaeval.bootstrap(human, truth, by("pearson"), resamples=300)
-    wider = metaeval.bootstrap(human, truth, by("pearson"), resamples=300, level=0.99)
+    assert value == interval(human, truth, "pearson", resamples=300)
+    wider = interval(human, truth, "pearson", resamples=300, level=0.99)
     assert wider.high - wider.low > value.high - value.low
-    systems = metaeval.bootstrap(human, truth, by("tau_b"), resamples=50, systems=True)
+    systems = interval(human, truth, "tau_b", resamples=50, draw_systems=True)
     assert systems.low < systems.value < systems.high
 
 
 def test_bootstrap_of_equal_tables_is_exact():
     human = tied(3, (4, 20), 1000)
-    value = metaeval.bootstrap(human, human * 2 + 1, by("spearman"), resamples=50)
+    value = interval(human, human * 2 + 1, "spearman", resamples=50)
     assert (value.low, value.value, value.high) == pytest.approx((1, 1, 1), abs=1e-12)
+
+
+def test_bootstrap_draws_whole_segments():
+    """A draw keeps the systems of a segment together, and has as many segments as there are."""
+    seen = []
+
+    def watch(systems, segments):
+        seen.append((systems.shape, segments.shape, int(segments.max())))
+        return torch.zeros(len(segments), dtype=torch.float64)
+
+    metaeval.bootstrap(watch, 3, 7, resamples=20)
+    assert sum(shape[0] for _, shape, _ in seen) == 21
+    assert all(shape[1:] == (1, 7) and top < 7 for _, shape, top in seen)
+    assert all(shape == (1, 3, 1) for shape, _, _ in seen)
 
 
 @pytest.mark.parametrize("units", ["both", "systems", "segments"])
@@ -315,6 +335,6 @@ def test_false_alarms_are_as_rare_as_promised():
 def test_wrong_resampling():
     human = tied(1, (3, 4))
     with pytest.raises(TensorMTError, match="resamples=0"):
-        metaeval.bootstrap(human, human, by("pearson"), resamples=0)
+        interval(human, human, "pearson", resamples=0)
     with pytest.raises(TensorMTError, match="units='rows' is unknown"):
         metaeval.permutation(human, human, human, by("pearson"), units="rows")

@@ -87,9 +87,7 @@ def test_mean_queens_and_king_against_people():
         expected = metaeval.pearson(human.nanmean(dim=1), means[:, index])
         torch.testing.assert_close(r[index], expected, equal_nan=True)
     assert r[0].isnan()
-    with pytest.raises(
-        TensorMTError, match=r"human scores have shape \[5, 3\], the bed has \[3, 5\]"
-    ):
+    with pytest.raises(TensorMTError, match=r"have shape \[5, 3\], the bed has \[3, 5\]"):
         analysis.king_against_people(one, human.T)
 
 

@@ -2,7 +2,7 @@
 
 Both redraw the whole table many times and compute the statistic of all draws in one batch.
 
-Bootstrap: segments are drawn with replacement, with all their systems (``systems=True`` draws the
+Bootstrap: segments are drawn with replacement, with all their systems (``draw_systems`` draws the
 systems as well); the interval lies between the quantiles of the redrawn agreements.
 
 Permutation (Deutsch, Dror & Roth 2021): if two metrics are equally good, their scores can be
@@ -19,8 +19,11 @@ from torch import Tensor
 
 from tensormt.errors import TensorMTError
 
-# [tables] of human and metric scores, float64 [R,S,N] both -> agreement [R].
+# Human and metric scores of R redrawn tables, float64 [R,S,N] both -> their agreement [R].
 TableStatistic = Callable[[Tensor, Tensor], Tensor]
+
+# Drawn systems int64 [R,S,1] and segments int64 [R,1,N] -> the agreement on each draw [R].
+DrawStatistic = Callable[[Tensor, Tensor], Tensor]
 
 # Pairs of items alive at a time.
 BLOCK = 1 << 24
@@ -43,40 +46,44 @@ class Difference:
     p: float
 
 
-def _chunks(resamples: int, table: Tensor) -> list[int]:
+def _chunks(resamples: int, items: int) -> list[int]:
     """Sizes of chunks of draws, so that even a statistic of all pairs stays within memory."""
-    step = max(1, min(resamples, BLOCK // max(1, table.numel() ** 2)))
+    step = max(1, min(resamples, BLOCK // max(1, items**2)))
     return [min(step, resamples - start) for start in range(0, resamples, step)]
 
 
+def draw_tables(human: Tensor, metric: Tensor, statistic: TableStatistic) -> DrawStatistic:
+    """Turn a statistic of two tables [S,N] into one of draws from them."""
+    return lambda systems, segments: statistic(human[systems, segments], metric[systems, segments])
+
+
 def bootstrap(
-    human: Tensor,
-    metric: Tensor,
-    statistic: TableStatistic,
+    statistic: DrawStatistic,
+    systems: int,
+    segments: int,
     *,
     resamples: int = 1000,
     level: float = 0.95,
-    systems: bool = False,
+    draw_systems: bool = False,
     seed: int = 12345,
+    device: torch.device | str = "cpu",
 ) -> Interval:
-    """Return the agreement of two tables [S,N] with its interval at the confidence level."""
+    """Return the agreement over all S systems and N segments, with its interval at the level."""
     if resamples < 1 or not 0 < level < 1:
-        raise TensorMTError(
-            f"resamples={resamples}, level={level}: use at least 1, and 0 < level < 1"
-        )
-    random = torch.Generator(device=human.device).manual_seed(seed)
-    rows, columns = human.shape
+        raise TensorMTError(f"resamples={resamples}, level={level}: expected ≥ 1 and 0 < level < 1")
+    random = torch.Generator(device=device).manual_seed(seed)
+    rows = torch.arange(systems, device=device)[None, :, None]
+    columns = torch.arange(segments, device=device)[None, None, :]
     drawn = []
-    for size in _chunks(resamples, human):
-        segments = torch.randint(columns, (size, 1, columns), generator=random, device=human.device)
-        chosen = torch.arange(rows, device=human.device)[None, :, None]
-        if systems:
-            chosen = torch.randint(rows, (size, rows, 1), generator=random, device=human.device)
-        drawn.append(statistic(human[chosen, segments], metric[chosen, segments]))
-    values = torch.cat(drawn)
+    for size in _chunks(resamples, systems * segments):
+        chosen = torch.randint(segments, (size, 1, segments), generator=random, device=device)
+        among = rows
+        if draw_systems:
+            among = torch.randint(systems, (size, systems, 1), generator=random, device=device)
+        drawn.append(statistic(among, chosen))
     edges = torch.tensor([(1 - level) / 2, (1 + level) / 2], dtype=torch.float64)
-    low, high = torch.nanquantile(values.cpu(), edges).tolist()
-    return Interval(float(statistic(human[None], metric[None])[0]), low, high)
+    low, high = torch.nanquantile(torch.cat(drawn).cpu(), edges).tolist()
+    return Interval(float(statistic(rows, columns)[0]), low, high)
 
 
 def permutation(
@@ -107,7 +114,7 @@ def permutation(
 
     seen = difference(torch.zeros((1, 1, 1), dtype=torch.bool, device=human.device))
     as_large = torch.zeros((), dtype=torch.int64, device=human.device)
-    for size in _chunks(resamples, human):
+    for size in _chunks(resamples, human.numel()):
         swap = torch.rand((size, *shapes[units]), generator=random, device=human.device) < 0.5
         drawn = difference(swap)
         # Exchanging everything gives the seen difference up to rounding: it must count.

@@ -39,9 +39,10 @@ def king_against_people(
     human float64 [A,T] are the scores of each system in each case, NaN where there is none. r is
     NaN where all systems have the same QUEEN.
     """
-    if human.shape != bed.peer_mask.T.shape:
+    expected = bed.peer_mask.T.shape
+    if human.shape != expected:
         raise TensorMTError(
-            f"human scores have shape {list(human.shape)}, the bed has {list(bed.peer_mask.T.shape)}"
+            f"human scores have shape {list(human.shape)}, the bed has {list(expected)}"
             " = [peers, cases]"
         )
     people = human.nanmean(dim=1)
@@ -55,9 +56,7 @@ def human_first(bed: Bed, triples: str = "pairs") -> Tensor:
     """Return whether human author m comes first by QUEEN with every metric set, bool [M,2**X]."""
     check_triples(triples)
     check_sets(len(bed.names))
-    models, peers = check_similarities(
-        bed.am, bed.mm, *bed.masks.values(), diagonal=triples == "all"
-    )
+    models, peers = check_similarities(bed.am, bed.mm, **bed.masks, diagonal=triples == "all")
     check_models(models, triples, leave_one_out=True)
     cases, count, width, metrics = bed.am.shape
     bins = 1 << metrics
@@ -81,7 +80,7 @@ def human_first_by_metric(bed: Bed) -> Tensor:
     The score of a text is its mean similarity to the other models, without QUEEN.
     """
     width = bed.mm.shape[1]
-    models, peers = check_similarities(bed.am, bed.mm, *bed.masks.values(), diagonal=False)
+    models, peers = check_similarities(bed.am, bed.mm, **bed.masks, diagonal=False)
     other = models[:, :, None] & models[:, None, :]
     other = (other & ~torch.eye(width, dtype=torch.bool, device=bed.mm.device)).to(torch.float64)
     share = other / other.sum(dim=-1, keepdim=True).clamp(min=1)
