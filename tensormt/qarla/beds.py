@@ -6,7 +6,7 @@ that QARLA reads. Any metric of the package is a similarity: each text is prepar
 parsed), and all pairs of all cases are scored as hypotheses with one reference, in large batches.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,25 +80,19 @@ class Bed:
         return qarla.jack(self.am, self.mm, self.aa, triples, **self.masks)
 
 
-def similarities(metric: Metric[Any], batch: Any, present: Tensor) -> Tensor:
-    """Score every pair of present texts of a case with a metric of the package, [T,N,N].
+def similarities(metric: Metric[Any], batch: Any, index: Tensor) -> Tensor:
+    """Score all pairs of texts of every case with a metric of the package, float64 [T,N,N].
 
-    batch holds the T*N texts of all cases in order; present bool [T,N]. The value is
-    x(candidate i, reference j); 0 where either text is absent.
+    batch holds prepared texts; index int64 [T,N] says which of them are those of a case, -1 for
+    an absent or empty one. The value is x(candidate i, reference j), 0 where one is absent.
     """
-    cases, width = present.shape
+    cases, width = index.shape
+    present = index >= 0
     pairs = nonzero(present[:, :, None] & present[:, None, :])
     case, place = pairs // (width * width), pairs % (width * width)
-    candidate = case * width + place // width
-    reference = case * width + place % width
-    out = torch.zeros(cases * width * width, dtype=torch.float64, device=present.device)
-    scores = [
-        metric(batch[candidate[start : start + PAIRS]], [batch[reference[start : start + PAIRS]]])
-        for start in range(0, len(pairs), PAIRS)
-    ]
-    if scores:
-        out[pairs] = torch.cat(scores)
+    candidate, reference = index[case, place // width], index[case, place % width]
+    out = torch.zeros(cases * width * width, dtype=torch.float64, device=index.device)
+    for start in range(0, len(pairs), PAIRS):
+        part = slice(start, start + PAIRS)
+        out[pairs[part]] = metric(batch[candidate[part]], [batch[reference[part]]])
     return out.view(cases, width, width)
-
-
-Similarity = Callable[[Sequence[Sequence[str | None]]], Tensor]
