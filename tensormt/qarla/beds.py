@@ -62,6 +62,14 @@ class Bed:
             self.peer_mask[cases][:, rows],
         )
 
+    def with_two_peers(self) -> "Bed":
+        """Keep the cases with at least two peers, which JACK needs."""
+        cases = nonzero(self.peer_mask.sum(dim=1) >= 2)
+        if not len(cases):
+            raise TensorMTError("no case has two peers: JACK compares two, give more peers")
+        parts = (self.am, self.mm, self.aa, self.model_mask, self.peer_mask)
+        return Bed(self.names, *(part[cases] for part in parts))
+
     @property
     def masks(self) -> dict[str, Tensor]:
         """The masks as keywords of the QARLA functions."""
