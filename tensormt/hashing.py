@@ -49,6 +49,6 @@ def of_strings(data: np.ndarray, offsets: np.ndarray) -> Tensor:
     data = data[offsets[0] : offsets[-1]]
     owner = torch.from_numpy(np.repeat(np.arange(len(lengths)), lengths.numpy()))
     start = torch.from_numpy((offsets[:-1] - offsets[0]).astype(np.int64))
-    place = torch.arange(len(data)) - start[owner]
+    place = torch.arange(len(data), device="cpu") - start[owner]
     scrambled = mix((place << 8) + torch.from_numpy(data.astype(np.int64)) + _GOLDEN)
     return pair(torch.zeros_like(lengths).index_add_(0, owner, scrambled), lengths)

@@ -12,28 +12,25 @@ import torch
 from torch import Tensor
 
 from tensormt import hashing
-from tensormt.irregular import nonzero
-from tensormt.kernels.counts import Keys
+from tensormt.kernels.counts import Keys, orders
 from tensormt.nodes import Nodes
 
 __all__ = ["chain_keys"]
 
 
 def chain_keys(nodes: Nodes, names: Tensor, max_length: int) -> Keys:
-    """Keys of all chains of 1…N words; group = segment · N + length - 1.
+    """Keys of all chains of 1…N words; group = segment · N + length - 1. One host sync.
 
-    `names` are the content hashes of the words' dictionary. N - 1 host syncs (nodes of a depth).
+    `names` are the content hashes of the words' dictionary.
     """
     word = nodes.keys_of(names)
-    first = nodes.segment * max_length
-    groups, keys = [first], [word]
-    key, ancestor, group = word, nodes.parent, first
-    for length in range(2, max_length + 1):
-        cells = nonzero(ancestor >= 0)
-        ancestor = ancestor[cells]
-        key = hashing.pair(key[cells], word[ancestor])
-        group = group[cells]
-        groups.append(group + (length - 1))
-        keys.append(key)
-        ancestor = nodes.parent[ancestor]
-    return Keys(torch.cat(groups), torch.cat(keys))
+    # the spare cell at the end is everybody's ancestor above the root
+    words = torch.cat([word, word.new_zeros(1)])
+    above = torch.cat([nodes.up, nodes.up.new_full((1,), len(nodes))])
+    keys, there = [word], [nodes.parent >= -1]
+    ancestor = nodes.up
+    for _ in range(2, max_length + 1):
+        keys.append(hashing.pair(keys[-1], words[ancestor]))
+        there.append(ancestor < len(nodes))
+        ancestor = above[ancestor]
+    return orders(nodes.segment, keys, there)

@@ -25,9 +25,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from tensormt.irregular import argsort, runs, sort
+from tensormt.irregular import argsort, nonzero, runs, sort
 
-__all__ = ["Keys", "clipped", "occurrences", "spread", "totals"]
+__all__ = ["Keys", "clipped", "occurrences", "orders", "spread", "totals"]
 
 
 class Keys(NamedTuple):
@@ -35,6 +35,17 @@ class Keys(NamedTuple):
 
     group: Tensor
     key: Tensor
+
+
+def orders(segment: Tensor, keys: Sequence[Tensor], there: Sequence[Tensor]) -> Keys:
+    """Keys of D orders from segment [n] and, for each order, key [n] and whether it exists [n].
+
+    group = segment · D + order, the first order being 0. One host sync (the number of keys).
+    """
+    count = len(keys)
+    group = segment * count + torch.arange(count, device=segment.device)[:, None]
+    cells = nonzero(torch.stack(list(there)))
+    return Keys(group.view(-1)[cells], torch.stack(list(keys)).view(-1)[cells])
 
 
 def totals(keys: Keys, groups: int) -> Tensor:

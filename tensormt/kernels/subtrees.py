@@ -13,29 +13,24 @@ import torch
 from torch import Tensor
 
 from tensormt import hashing
-from tensormt.irregular import nonzero
-from tensormt.kernels.counts import Keys
+from tensormt.kernels.counts import Keys, orders
 from tensormt.nodes import Nodes, sum_children
 
 __all__ = ["subtree_keys"]
 
 
 def subtree_keys(nodes: Nodes, names: Tensor, max_depth: int) -> Keys:
-    """Keys of all subtrees of depth 1…D; group = segment · D + depth - 1.
+    """Keys of all subtrees of depth 1…D; group = segment · D + depth - 1. One host sync.
 
-    `names` are the content hashes of the labels' dictionary. D - 1 host syncs (nodes of a height).
+    `names` are the content hashes of the labels' dictionary.
     """
     label = nodes.keys_of(names)
     place = hashing.mix(nodes.position)
-    key = label
     tall = nodes.arity > 0
-    first = nodes.segment * max_depth
-    groups, keys = [first], [label]
+    keys, there = [label], [torch.ones_like(tall)]
     for depth in range(2, max_depth + 1):
-        key = hashing.pair(label, sum_children(nodes, hashing.mix(key ^ place)))
+        keys.append(hashing.pair(label, sum_children(nodes, hashing.mix(keys[-1] ^ place))))
         if depth > 2:
             tall = sum_children(nodes, tall.to(torch.int32)) > 0
-        cells = nonzero(tall)
-        groups.append(first[cells] + (depth - 1))
-        keys.append(key[cells])
-    return Keys(torch.cat(groups), torch.cat(keys))
+        there.append(tall)
+    return orders(nodes.segment, keys, there)

@@ -1,0 +1,107 @@
+"""TreeBatch: the padded surface, slices, concatenation, pickling, both kinds of trees."""
+
+import pickle
+import random
+
+import oracles
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tensormt as tm
+
+FIELDS = ("label", "parent", "word", "position", "height", "production")
+
+
+def random_batch(seed, dependency=False):
+    rng = random.Random(seed)
+    trees = [
+        oracles.random_tree(rng, rng.randint(1, 25)) if rng.random() > 0.2 else None
+        for _ in range(rng.randint(1, 6))
+    ]
+    batch = tm.TreeBatch.from_brackets([oracles.brackets(tree) for tree in trees])
+    return batch.dependencies() if dependency else batch
+
+
+def same(one, two):
+    assert one.kind == two.kind
+    if one.kind == "dependency":
+        assert one.to_heads() == two.to_heads()
+    else:
+        assert one.to_brackets() == two.to_brackets()
+
+
+@given(st.integers(0, 2**32), st.booleans())
+def test_padded_tensors_and_back(seed, dependency):
+    """The padded tensors hold the whole tree: a batch made of them is the same batch."""
+    batch = random_batch(seed, dependency)
+    shape = (len(batch), batch.nodes.width)
+    for name in FIELDS:
+        tensor = getattr(batch, name)
+        assert tensor.shape == shape
+        assert tensor.dtype == torch.int64
+        assert (tensor[~batch.mask] == -1).all()
+    again = tm.TreeBatch(
+        batch.label, batch.parent, batch.word, batch.lengths, batch.labels, batch.words, batch.kind
+    )
+    same(batch, again)
+    for name in FIELDS:
+        assert torch.equal(getattr(batch, name), getattr(again, name)), name
+
+
+@given(st.integers(0, 2**32), st.booleans())
+def test_slices_and_concatenation(seed, dependency):
+    batch = random_batch(seed, dependency)
+    singles = [batch[place] for place in range(len(batch))]
+    same(tm.TreeBatch.concat(singles), batch)
+    order = [*range(2, len(batch)), *range(min(2, len(batch)))]
+    same(tm.TreeBatch.concat([batch[2:], batch[:2]]), batch[order])
+    same(batch[::-1], batch[torch.arange(len(batch) - 1, -1, -1)])
+    keep = torch.rand(len(batch)) > 0.5
+    same(batch[keep], batch[keep.nonzero().squeeze(1)])
+    same(batch[-1], batch[len(batch) - 1])
+    assert len(batch[5:2]) == 0
+    other = random_batch(seed + 1, dependency)
+    joined = tm.TreeBatch.concat([batch, other])
+    same(joined[len(batch) :], other)
+
+
+def test_pickle_keeps_the_trees():
+    batch = random_batch(3)
+    batch.dependencies()
+    same(pickle.loads(pickle.dumps(batch)), batch)
+
+
+def test_index_errors():
+    batch = tm.TreeBatch.from_brackets(["(A b)"])
+    with pytest.raises(IndexError):
+        batch[1]
+    with pytest.raises(tm.TensorMTError, match="kinds"):
+        tm.TreeBatch.concat([batch, batch.dependencies()])
+    with pytest.raises(tm.TensorMTError, match="to_heads"):
+        batch.dependencies().to_brackets()
+    with pytest.raises(tm.TensorMTError, match="dependencies"):
+        batch.to_heads()
+
+
+def test_productions_agree_between_batches():
+    one = tm.TreeBatch.from_brackets(["(S (NP (NN a)) (VP (VB b)))"])
+    two = tm.TreeBatch.from_brackets(["(X (VP (VB q)))", "(S (NP (JJ a)) (VP (NN c)))"])
+    assert one.production[0, 0] == two.production[1, 0]
+    assert one.production[0, 1] != two.production[1, 1]
+    assert one.production[0, 2] == 0
+
+
+def test_dependencies_are_made_once():
+    batch = random_batch(8)
+    assert batch.dependencies() is batch.dependencies()
+    assert batch.dependencies("yamada") is not batch.dependencies()
+    deps = batch.dependencies()
+    assert deps.dependencies() is deps
+
+
+def test_repr_says_what_it_is():
+    assert repr(tm.TreeBatch.from_brackets(["(A b)"])) == (
+        "TreeBatch(1 constituency trees, 1 nodes, cpu)"
+    )
