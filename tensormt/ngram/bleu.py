@@ -1,0 +1,136 @@
+"""BLEU (Papineni et al. 2002), with the numbers of sacrebleu.
+
+    BLEU = 100 · BP · exp( 1/N Σₙ ln Pₙ )        Pₙ = clipped matches / n-grams of the hypothesis
+    BP = exp(1 - r/c) if c < r else 1            r = Σ reference length closest to the hypothesis's
+
+Smoothing of a precision without a match (Chen & Cherry 2014): `none` leaves 0; `floor` counts
+`smooth_value` matches (0.1); `add-k` adds `smooth_value` (1) to matches and n-grams for n > 1;
+`exp` halves again at every such order, as mteval-v13a does; `epsilon` takes `smooth_value` (10⁻³)
+as the precision, as Liu & Gildea (2005) do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from tensormt.errors import TensorMTError
+from tensormt.ngram.base import NgramMetric, choose, totals
+from tensormt.ngram.matching import matches
+from tensormt.tokens import TokenBatch
+
+__all__ = ["BLEU", "SMOOTHINGS", "bleu", "brevity_penalty"]
+
+# default value of each smoothing; None: it takes none
+SMOOTHINGS: dict[str, float | None] = {
+    "none": None,
+    "floor": 0.1,
+    "add-k": 1.0,
+    "exp": None,
+    "epsilon": 1e-3,
+}
+
+
+def brevity_penalty(length: Tensor, reference: Tensor) -> Tensor:
+    """BP of hypothesis and reference lengths [...], float64 [...]; 0 for an empty hypothesis."""
+    length, reference = length.double(), reference.double()
+    # the ratio of an empty hypothesis is infinite: exp gives its 0
+    penalty = torch.exp(1 - reference / length)
+    return torch.where(length < reference, penalty, 1.0)
+
+
+def bleu(
+    matched: Tensor,
+    totals: Tensor,
+    length: Tensor,
+    reference: Tensor,
+    smooth: str = "exp",
+    smooth_value: float | None = None,
+    effective_order: bool = False,
+) -> Tensor:
+    """BLEU (0 to 100, float64 [...]) of counts matched, totals [...,N] and lengths [...]."""
+    value = SMOOTHINGS[smooth] if smooth_value is None else smooth_value
+    found, possible = matched.double(), totals.double()
+    if smooth == "add-k":
+        more = torch.full_like(found, float(value or 0.0))
+        more[..., 0] = 0.0
+        found, possible = found + more, possible + more
+    # orders count up to the first in which the hypothesis has no n-gram
+    real = (possible > 0).long().cumprod(-1).bool()
+    zero = (found == 0) & real
+    precision = found / possible
+    if smooth == "exp":
+        precision = torch.where(zero, 0.5 ** zero.cumsum(-1) / possible, precision)
+    elif smooth == "floor":
+        precision = torch.where(zero, float(value or 0.0) / possible, precision)
+    elif smooth == "epsilon":
+        precision = torch.where(zero, float(value or 0.0), precision)
+    logs = torch.log(precision)
+    if effective_order:
+        mean = logs.masked_fill(~real, 0.0).sum(-1) / real.sum(-1)
+    else:
+        mean = logs.masked_fill(~real, -torch.inf).mean(-1)
+    score = 100.0 * brevity_penalty(length, reference) * torch.exp(mean)
+    return torch.where((matched > 0).any(-1), score, 0.0)
+
+
+class BLEU(NgramMetric):
+    """BLEU-N; statistics [B, 3+2N] int64: segments, length, reference length, matched, totals."""
+
+    name: ClassVar[str] = "BLEU"
+
+    def __init__(
+        self,
+        max_order: int = 4,
+        smooth: str = "exp",
+        effective_order: bool = False,
+        smooth_value: float | None = None,
+        tokenize: str = "13a",
+        lowercase: bool = False,
+    ) -> None:
+        super().__init__(max_order, tokenize, lowercase)
+        choose("smoothing", smooth, tuple(SMOOTHINGS))
+        if smooth_value is not None and SMOOTHINGS[smooth] is None:
+            raise TensorMTError(f"smoothing {smooth!r} takes no value: leave smooth_value out")
+        if smooth_value is not None and smooth_value < 0:
+            raise TensorMTError(f"smooth_value is {smooth_value}: expected 0 or more")
+        self.smooth = smooth
+        self.smooth_value = SMOOTHINGS[smooth] if smooth_value is None else float(smooth_value)
+        self.effective_order = effective_order
+
+    def options(self) -> dict[str, object]:
+        value = "" if self.smooth_value is None else f"[{self.smooth_value:g}]"
+        return {
+            **super().options(),
+            "eff": self.effective_order,
+            "smooth": self.smooth + value,
+        }
+
+    def statistics(self, hyp: TokenBatch, refs: Sequence[TokenBatch]) -> Tensor:
+        hyp, ready = self.read(hyp, refs)
+        size = self.max_order
+        rows = torch.empty(len(hyp), 3 + 2 * size, dtype=torch.int64, device=hyp.device)
+        for part in matches(hyp, ready, size):
+            rows[part.rows, 3 : 3 + size] = torch.stack(
+                [order.matched.sum(0) for order in part.orders], 1
+            )
+        rows[:, 0] = 1
+        rows[:, 1] = hyp.lengths
+        rows[:, 2] = ready.closest_lengths(hyp.lengths)
+        rows[:, 3 + size :] = totals(hyp.lengths, size)
+        return rows
+
+    def score(self, statistics: Tensor, *, segment: bool | None = None) -> Tensor:
+        size = self.max_order
+        return bleu(
+            statistics[..., 3 : 3 + size],
+            statistics[..., 3 + size :],
+            statistics[..., 1],
+            statistics[..., 2],
+            self.smooth,
+            self.smooth_value,
+            self.effective_order,
+        )

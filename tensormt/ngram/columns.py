@@ -1,0 +1,66 @@
+"""Segments laid out as columns [T,b], in parts of similar length that fit the cache.
+
+The comparison of matching.py wants tokens along the first axis and segments along the last, so that
+every step runs over contiguous segments; sorting by length keeps the padding small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+
+from tensormt.tokens import TokenBatch
+
+__all__ = ["LONGEST", "column_type", "columns", "cut"]
+
+# longest reference that is compared outright: its counts fit one byte
+LONGEST = 255
+# cells (reference position x hypothesis position x segment) compared at a time: fits the cache
+_CELLS = 1 << 18
+
+
+def cut(lengths: list[int]) -> Iterator[tuple[int, int]]:
+    """Cut rising lengths into parts of limited size: from, to; none mixes short and long ones."""
+    low = 0
+    while low < len(lengths):
+        short = lengths[low] <= LONGEST
+        # a part may be as large as its first segment allows; then its last one decides
+        high = low + _segments(lengths[low])
+        while high > low + 1:
+            high = min(high, len(lengths))
+            fits = max(_segments(lengths[high - 1]), 1)
+            if high - low <= fits:
+                break
+            high = max(low + fits, low + (high - low) * 3 // 4)
+        high = max(high, low + 1)
+        if short and lengths[high - 1] > LONGEST:
+            high = next(k for k in range(low, high) if lengths[k] > LONGEST)
+        yield low, high
+        low = high
+
+
+def _segments(length: int) -> int:
+    """How many segments of a length one part may hold."""
+    length = max(length, 1)
+    return _CELLS // (length * length if length <= LONGEST else length)
+
+
+def column_type(batch: TokenBatch) -> torch.dtype:
+    """The shortest integer type for the ids of a batch, one more id, and two kinds of padding."""
+    if batch.dictionary is None:
+        return batch.tokens.dtype
+    return torch.int16 if len(batch.dictionary) < (1 << 15) - 2 else torch.int32
+
+
+def columns(tokens: Tensor, batch: TokenBatch, rows: Tensor, side: int) -> Tensor:
+    """The segments rows [b] of a batch as [T,b], from its tokens [n]; padded by value of a side."""
+    lengths = batch.lengths[rows]
+    width = int(lengths.max())
+    if not width:
+        return tokens.new_zeros(0, rows.shape[0])
+    place = torch.arange(width, device=rows.device)[:, None]
+    index = (batch.starts[rows] + place).clamp_max_(tokens.shape[0] - 1)
+    laid = tokens.take(index)
+    return laid.masked_fill_(place >= lengths, torch.iinfo(tokens.dtype).min + side)

@@ -1,0 +1,181 @@
+"""How often every n-gram stands in all references of a test set: the step before NIST, NM and Zipf.
+
+    frequencies = Frequencies(max_order=5)
+    for refs in pieces: frequencies.add(refs)          # any pieces, any order, any machine
+    frequencies.save("test.safetensors")               # tensors and names, no pickle
+    tm.NIST(counts=Frequencies.load("test.safetensors"))
+
+Tables hold one 64-bit key and one int64 count for each different n-gram, sorted by key. New pieces
+wait until they outweigh the table and are then merged in, so adding n of them costs n log n.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from tensormt.errors import TensorMTError
+from tensormt.irregular import argsort, runs, search, sort
+from tensormt.ngram.keys import orders
+from tensormt.tokens import TokenBatch
+
+__all__ = ["Frequencies"]
+
+_FORMAT = "tensormt n-gram frequencies 1"
+
+
+class Frequencies:
+    """Counts of the n-grams of all references up to max_order."""
+
+    def __init__(self, max_order: int = 5) -> None:
+        self.max_order = max_order
+        self.words = 0
+        self.kind: tuple[str, bool] | None = None
+        self._tables: list[tuple[Tensor, Tensor]] | None = None
+        self._waiting: list[list[tuple[Tensor, Tensor]]] = [[] for _ in range(max_order)]
+        self._ranks: dict[int, tuple[Tensor, Tensor]] = {}
+
+    def add(self, refs: Sequence[TokenBatch]) -> Frequencies:
+        """Count the n-grams of R streams of references, which may be a piece of the test set."""
+        for stream in refs:
+            self._agree((stream.tokenize, stream.lowercase))
+            self.words += stream.tokens.shape[0]
+        found: list[list[Tensor]] = [[] for _ in range(self.max_order)]
+        for stream in refs:
+            for order, keys in enumerate(orders(stream, self.max_order)):
+                found[order].append(keys.key)
+        for order, parts in enumerate(found):
+            if parts:
+                ordered = sort(torch.cat(parts))
+                starts, counts = runs(ordered)
+                self._waiting[order].append((ordered[starts], counts))
+        self._settle(always=False)
+        return self
+
+    def merge(self, other: Frequencies) -> Frequencies:
+        """Add the counts of another part of the test set, counted elsewhere."""
+        if other.max_order < self.max_order:
+            raise TensorMTError(
+                f"frequencies up to order {other.max_order} cannot be added to ones up to "
+                f"{self.max_order}: count both with the same max_order"
+            )
+        if other.kind is not None:
+            self._agree(other.kind)
+        self.words += other.words
+        for order, table in enumerate(other.tables[: self.max_order]):
+            self._waiting[order].append(table)
+        self._settle(always=False)
+        return self
+
+    @property
+    def tables(self) -> list[tuple[Tensor, Tensor]]:
+        """For each order the different keys (rising) and their counts, both int64."""
+        self._settle(always=True)
+        assert self._tables is not None
+        return self._tables
+
+    def of(self, order: int, keys: Tensor) -> Tensor:
+        """The count of each of the keys [m] of an order, int64 [m]; 0 for what was never seen."""
+        known, counts = self.tables[order - 1]
+        if not known.shape[0]:
+            return torch.zeros_like(keys)
+        known, counts = known.to(keys.device), counts.to(keys.device)
+        place = search(known, keys).clamp_max_(known.shape[0] - 1)
+        return torch.where(known[place] == keys, counts[place], 0)
+
+    def rank(self, frequency: Tensor, max_order: int) -> Tensor:
+        """Zipf's rank of n-grams of a frequency among all up to max_order, float64 [...].
+
+        Rank 1 is the most frequent; n-grams of equal frequency share the mean of their ranks.
+        """
+        tables = self.tables
+        if max_order not in self._ranks:
+            counts = sort(torch.cat([counts for _, counts in tables[:max_order]]))
+            starts, _ = runs(counts)
+            below = torch.cat([starts, starts.new_tensor([counts.shape[0]])])
+            self._ranks[max_order] = (counts[starts], below)
+        values, below = (part.to(frequency.device) for part in self._ranks[max_order])
+        low = below[search(values, frequency.reshape(-1))]
+        high = below[search(values, frequency.reshape(-1), right=True)]
+        # high - low n-grams share the frequency, all from high on are more frequent
+        rank = (below[-1] - high) + (high - low + 1).double() / 2
+        return rank.view(frequency.shape)
+
+    def save(self, path: str | Path) -> None:
+        """Write the tables to a safetensors file."""
+        from safetensors.torch import save_file
+
+        tensors = {}
+        for order, (keys, counts) in enumerate(self.tables, 1):
+            tensors[f"keys.{order}"] = keys.cpu().contiguous()
+            tensors[f"counts.{order}"] = counts.cpu().contiguous()
+        about = {"max_order": self.max_order, "words": self.words, "kind": self.kind}
+        save_file(tensors, path, {"format": _FORMAT, "about": json.dumps(about)})
+
+    @classmethod
+    def load(cls, path: str | Path) -> Frequencies:
+        """Read what `save` wrote."""
+        from safetensors import SafetensorError, safe_open
+
+        try:
+            with safe_open(path, "pt") as file:
+                header = file.metadata() or {}
+                if header.get("format") != _FORMAT:
+                    raise TensorMTError(f"{path} holds no n-gram frequencies: save them first")
+                about: dict[str, Any] = json.loads(header["about"])
+                new = cls(about["max_order"])
+                new._tables = [
+                    (file.get_tensor(f"keys.{order}"), file.get_tensor(f"counts.{order}"))
+                    for order in range(1, new.max_order + 1)
+                ]
+        except (OSError, SafetensorError) as error:
+            raise TensorMTError(f"{path} cannot be read as n-gram frequencies: {error}") from None
+        new.words = about["words"]
+        new.kind = None if about["kind"] is None else (about["kind"][0], about["kind"][1])
+        return new
+
+    def check(self, batch: TokenBatch) -> None:
+        """Raise if the batch was read in another way than the text that was counted."""
+        self._agree((batch.tokenize, batch.lowercase))
+
+    def _agree(self, kind: tuple[str, bool]) -> None:
+        if self.kind is None:
+            self.kind = kind
+        if self.kind != kind:
+            raise TensorMTError(
+                f"frequencies of text read with tokenize={self.kind[0]}, lowercase={self.kind[1]} "
+                f"meet text with tokenize={kind[0]}, lowercase={kind[1]}: read both the same way"
+            )
+
+    def _settle(self, always: bool) -> None:
+        """Merge waiting pieces into the tables, if they outweigh them or if asked."""
+        waiting = sum(keys.shape[0] for parts in self._waiting for keys, _ in parts)
+        settled = sum(keys.shape[0] for keys, _ in self._tables or [])
+        if self._tables is not None and (not waiting if always else waiting <= settled):
+            return
+        empty = torch.zeros(0, dtype=torch.int64)
+        old = self._tables or [(empty, empty)] * self.max_order
+        self._tables = [
+            _sum([table, *parts]) for table, parts in zip(old, self._waiting, strict=True)
+        ]
+        self._waiting = [[] for _ in range(self.max_order)]
+        self._ranks = {}
+
+
+def _sum(parts: list[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
+    """One table of several, whose keys may repeat."""
+    filled = [part for part in parts if part[0].shape[0]]
+    if len(filled) < 2:
+        return filled[0] if filled else parts[0]
+    keys = torch.cat([keys for keys, _ in filled])
+    order = argsort(keys)
+    keys = keys[order]
+    starts, number = runs(keys)
+    upto = torch.cat([counts for _, counts in filled])[order].cumsum(0)
+    upto = upto[starts + number - 1]
+    return keys[starts], torch.diff(upto, prepend=upto.new_zeros(1))

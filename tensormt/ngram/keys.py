@@ -1,0 +1,52 @@
+"""N-gram keys: one int64 for each n-gram of a batch, the same in every batch.
+
+    key(w₁…wₙ) = pair( key(w₁…wₙ₋₁), hash(wₙ) )
+
+The hashes are of the tokens' content, so keys of batches with different dictionaries agree, also
+over processes and in files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from tensormt import hashing
+from tensormt.irregular import nonzero, repeat
+from tensormt.kernels.counts import Keys
+from tensormt.tokens import TokenBatch
+
+__all__ = ["OrderKeys", "ngrams", "orders"]
+
+
+class OrderKeys(NamedTuple):
+    """The n-grams of one order: key and segment, int64 [m], and the token each starts at."""
+
+    key: Tensor
+    segment: Tensor
+    start: Tensor
+
+
+def orders(batch: TokenBatch, max_order: int) -> Iterator[OrderKeys]:
+    """The n-grams of a batch, order by order from 1 to max_order, in the order of the text."""
+    words = batch.hashes
+    segment, place = repeat(batch.lengths)
+    left = batch.lengths[segment] - place
+    key = words
+    for order in range(1, max_order + 1):
+        if order > 1:
+            key = hashing.pair(key[:-1], words[order - 1 :])
+        start = nonzero(left[: key.shape[0]] >= order)
+        yield OrderKeys(key[start], segment[start], start)
+
+
+def ngrams(batch: TokenBatch, max_order: int) -> Keys:
+    """All n-grams up to max_order as keys of the groups `segment * max_order + order - 1`."""
+    groups, keys = [], []
+    for order, found in enumerate(orders(batch, max_order)):
+        groups.append(found.segment * max_order + order)
+        keys.append(found.key)
+    return Keys(torch.cat(groups), torch.cat(keys))

@@ -1,0 +1,190 @@
+"""References prepared once for many systems: one dictionary, checked, their n-grams counted.
+
+`References` is a sequence of R streams (a list of TokenBatch serves as well wherever metrics take
+references: it is prepared on the spot). Counts that only some measures need are made on first use
+and kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import overload
+
+import numpy as np
+import pyarrow.compute as pc
+import torch
+from torch import Tensor
+
+from tensormt.errors import TensorMTError
+from tensormt.irregular import argsort
+from tensormt.kernels.counts import spread
+from tensormt.metric import check_aligned
+from tensormt.ngram.columns import LONGEST, column_type, columns, cut
+from tensormt.ngram.frequencies import Frequencies
+from tensormt.ngram.keys import ngrams
+from tensormt.tokens import TokenBatch, unify
+
+__all__ = ["References"]
+
+# segments a chunk: keeps the groups of the counter few, so that keys keep their bits
+_CHUNK = 1024
+
+
+class References(Sequence[TokenBatch]):
+    """R streams of B references with one dictionary; an empty segment is an absent reference."""
+
+    def __init__(self, streams: Sequence[TokenBatch]) -> None:
+        if not streams:
+            raise TensorMTError("no reference given: pass at least one batch of references")
+        check_aligned(streams[0], streams)
+        self.streams = unify(streams)
+        self.dictionary = self.streams[0].dictionary
+        self.lengths = torch.stack([stream.lengths for stream in self.streams])
+        self.number = (self.lengths > 0).sum(0)
+        missing = (self.number == 0).tolist()
+        if any(missing):
+            raise TensorMTError(
+                f"segment {missing.index(True) + 1} has no reference: "
+                "give at least one that is not empty for every segment"
+            )
+        self._spread: dict[int, Tensor] = {}
+        self._frequencies: dict[int, Frequencies] = {}
+
+    @classmethod
+    def from_text(
+        cls,
+        streams: Sequence[Sequence[str | bytes | None]],
+        tokenize: str = "13a",
+        lowercase: bool = False,
+    ) -> References:
+        """Tokenise R streams of B lines (streams[k][i] is reference k of segment i)."""
+        return cls(TokenBatch.from_texts(streams, tokenize, lowercase))
+
+    @property
+    def segments(self) -> int:
+        """The number of segments B."""
+        return self.lengths.shape[1]
+
+    @property
+    def device(self) -> torch.device:
+        """Where the tensors are."""
+        return self.lengths.device
+
+    @cached_property
+    def lowered(self) -> References:
+        """The same references in lower case."""
+        lowered = [stream.lowered for stream in self.streams]
+        same = all(new is old for new, old in zip(lowered, self.streams, strict=True))
+        return self if same else References(lowered)
+
+    @cached_property
+    def mean_lengths(self) -> Tensor:
+        """The mean length of each segment's references, float64 [B]."""
+        return self.lengths.sum(0).double() / self.number
+
+    def closest_lengths(self, lengths: Tensor) -> Tensor:
+        """The reference length closest to each of lengths [B], the shorter of two; int64 [B]."""
+        gap = (self.lengths - lengths).abs()
+        # one number that orders by gap, then by length; absent references come last
+        rank = gap * (1 << 31) + self.lengths
+        rank = rank.masked_fill(self.lengths == 0, torch.iinfo(torch.int64).max)
+        return self.lengths.gather(0, rank.argmin(0, keepdim=True))[0]
+
+    def totals(self, max_order: int) -> Tensor:
+        """The number of n-grams in each segment's references, int64 [B,N]."""
+        orders = torch.arange(max_order, device=self.device)
+        return (self.lengths[:, :, None] - orders).clamp_min(0).sum(0)
+
+    def spread(self, max_order: int) -> Tensor:
+        """Different n-grams that stand in exactly 1…R references, int64 [B,N,R]."""
+        if max_order not in self._spread:
+            parts = []
+            for first in range(0, max(self.segments, 1), _CHUNK):
+                rows = slice(first, first + _CHUNK)
+                keys = [ngrams(stream[rows], max_order) for stream in self.streams]
+                size = min(_CHUNK, self.segments - first)
+                parts.append(spread(keys, size * max_order).view(size, max_order, len(self)))
+            self._spread[max_order] = torch.cat(parts)
+        return self._spread[max_order]
+
+    def diversity(self, max_order: int) -> Tensor:
+        """Different n-grams over all n-grams of the references (Eq. 4), float64 [B,N]; 0/0 is 1."""
+        total = self.totals(max_order)
+        return torch.where(
+            total > 0, self.spread(max_order).sum(2).double() / total.clamp_min(1), 1.0
+        )
+
+    def frequencies(self, max_order: int) -> Frequencies:
+        """The n-gram counts of these references as a whole test set."""
+        if max_order not in self._frequencies:
+            self._frequencies[max_order] = Frequencies(max_order).add(self.streams)
+        return self._frequencies[max_order]
+
+    @cached_property
+    def parts(self) -> list[tuple[Tensor, list[Tensor] | None]]:
+        """Segments of similar length [b] and their references as columns R x [T,b]; None if long.
+
+        One host sync (the lengths).
+        """
+        dtype = column_type(self.streams[0])
+        tokens = [stream.tokens.to(dtype) for stream in self.streams]
+        longest = self.lengths.amax(0)
+        order = argsort(longest)
+        sizes = longest[order].tolist()
+        parts: list[tuple[Tensor, list[Tensor] | None]] = []
+        for low, high in cut(sizes):
+            rows = order[low:high]
+            laid = None
+            if sizes[high - 1] <= LONGEST:
+                laid = [
+                    columns(flat, stream, rows, 1)
+                    for flat, stream in zip(tokens, self.streams, strict=True)
+                ]
+            parts.append((rows, laid))
+        return parts
+
+    def align(self, hyp: TokenBatch) -> Tensor:
+        """The tokens of a hypothesis in the ids of the references, in the type of their columns.
+
+        What no reference holds becomes one common id: it can match nothing.
+        """
+        check_aligned(hyp, self.streams)
+        if (hyp.dictionary is None) != (self.dictionary is None):
+            raise TensorMTError(
+                "hypothesis and references are not of one kind: make both from text or from ids"
+            )
+        if hyp.device != self.device:
+            raise TensorMTError(
+                f"hypothesis on {hyp.device}, references on {self.device}: move one with .to()"
+            )
+        dtype = column_type(self.streams[0])
+        if hyp.dictionary is self.dictionary or hyp.dictionary is None or self.dictionary is None:
+            return hyp.tokens.to(dtype)
+        found = pc.index_in(hyp.dictionary.array, value_set=self.dictionary.array)
+        new = torch.from_numpy(np.array(found.fill_null(len(self.dictionary)), np.int32))
+        return new.to(hyp.device, dtype).take(hyp.tokens.to(torch.int64))
+
+    def rows(self, index: slice) -> References:
+        """The references of some of the segments."""
+        return References([stream[index] for stream in self.streams])
+
+    def to(self, device: str | torch.device) -> References:
+        """The same references on a device."""
+        return References([stream.to(device) for stream in self.streams])
+
+    @overload
+    def __getitem__(self, index: int) -> TokenBatch: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[TokenBatch]: ...
+    def __getitem__(self, index: int | slice) -> TokenBatch | list[TokenBatch]:
+        return self.streams[index]
+
+    def __len__(self) -> int:
+        return len(self.streams)
+
+    def __iter__(self) -> Iterator[TokenBatch]:
+        return iter(self.streams)
+
+    def __repr__(self) -> str:
+        return f"References({len(self)} streams of {self.segments} segments)"

@@ -1,0 +1,249 @@
+"""Text to tokens by vectorised byte operations: mteval-13a, white space and characters.
+
+A chunk of lines becomes one UTF-8 buffer; comparisons classify its bytes; a token starts at a byte
+that follows white space, at a byte that must stand alone, or after one. For 13a (mteval-v13a.pl, as
+sacrebleu applies it) the bytes that stand alone are
+
+- every ASCII symbol except ' - . , ;
+- a dash after a digit;
+- a period or comma, unless a digit follows it and it is the last of a run of k of them that
+  follows c: with k = 1 and c a digit it joins both («1.5»); with k even and c not a digit, or k odd
+  and ≥ 3 and c a digit, it joins the digit that follows («a..5» → a . .5).
+
+The last rule is what mteval's two successive substitutions do: the first consumes the run in pairs.
+Other tokenisers come from sacrebleu by name and are only cut at white space here. White space is
+Python's `str.split()`: Unicode, control characters 28 to 31 included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tensormt.errors import TensorMTError
+
+__all__ = ["NATIVE", "check_name", "decode", "tokenize"]
+
+NATIVE = ("13a", "none", "char")
+
+_SPACE, _ALONE, _STOP, _DIGIT, _DASH = 1, 2, 3, 4, 5
+_SPACES = bytes([*range(9, 14), *range(28, 33)])
+_WIDE_SPACES = [0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000]
+_WIDE_CODES = np.array(
+    [int.from_bytes(chr(code).encode().ljust(3, b"\n"), "big") for code in _WIDE_SPACES]
+)
+# a white space of two bytes is compared without the byte that follows it
+_NARROW_CODES = np.array([code >> 8 for code in _WIDE_CODES[:2]])
+
+
+def _classes() -> bytes:
+    table = bytearray(256)
+    for byte in b'{|}~[\\]^_`!"#$%&()*+:;<=>?@/':
+        table[byte] = _ALONE
+    for byte in _SPACES:
+        table[byte] = _SPACE
+    for byte in b".,":
+        table[byte] = _STOP
+    for byte in b"0123456789":
+        table[byte] = _DIGIT
+    table[ord("-")] = _DASH
+    return bytes(table)
+
+
+_TABLE = _classes()
+# lines a chunk: the buffers of one chunk stay in the processor's cache
+_CHUNK = 512
+
+
+def check_name(name: str) -> None:
+    """Raise unless the tokeniser is one of ours or one that sacrebleu knows."""
+    if name not in NATIVE:
+        _foreign(name)
+
+
+def decode(data: bytes, source: str = "text") -> list[str]:
+    """The lines of UTF-8 bytes, cut at line feeds only; an error names the source and the line."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise TensorMTError(
+            f"{source}, line {line}: byte {data[error.start]:#04x} is not UTF-8: "
+            "convert the file to UTF-8"
+        ) from None
+    lines = text.split("\n")
+    if not lines[-1]:
+        lines.pop()
+    return [line[:-1] if line.endswith("\r") else line for line in lines]
+
+
+def tokenize(
+    lines: Sequence[str | bytes | None], name: str = "13a", lowercase: bool = False
+) -> tuple[pa.ChunkedArray, np.ndarray]:
+    """The tokens of B lines, as one Arrow string array, and their number a line, int64 [B]."""
+    foreign = None if name in NATIVE else _foreign(name)
+    parts: list[pa.Array] = []
+    lengths: list[np.ndarray] = [np.zeros(0, np.int64)]
+    for first in range(0, len(lines), _CHUNK):
+        texts = list(_texts(lines[first : first + _CHUNK], first))
+        if foreign is not None:
+            cased = [line.lower() for line in texts] if lowercase else texts
+            texts = [foreign(line.rstrip()) for line in cased]
+        buffer = _buffer(texts, first, name, lowercase and foreign is None)
+        strings, count = _cut(buffer, name)
+        parts.append(strings)
+        lengths.append(count)
+    return pa.chunked_array(parts, pa.string()), np.concatenate(lengths)
+
+
+def _texts(lines: Sequence[str | bytes | None], first: int) -> Iterator[str]:
+    """The lines as str: None is an absent line, bytes are decoded."""
+    for number, line in enumerate(lines, first + 1):
+        if isinstance(line, str):
+            yield line
+        elif line is None:
+            yield ""
+        elif isinstance(line, bytes):
+            try:
+                yield line.decode()
+            except UnicodeDecodeError as error:
+                raise TensorMTError(
+                    f"line {number}: byte {line[error.start]:#04x} is not UTF-8: "
+                    "convert the text to UTF-8"
+                ) from None
+        else:
+            raise TensorMTError(
+                f"line {number} is {type(line).__name__}, expected str: pass one string a segment"
+            )
+
+
+def _buffer(texts: list[str], first: int, name: str, lowercase: bool) -> bytes:
+    """One UTF-8 buffer of the lines, each followed by a line feed, with one more in front."""
+    joined = "\n".join(texts)
+    if lowercase:
+        # a text in pure ASCII has a fast path that one other character would close for all lines
+        joined = joined.lower() if joined.isascii() else "\n".join([line.lower() for line in texts])
+    if joined.count("\n") != max(len(texts) - 1, 0):
+        texts = [line.lower() for line in texts] if lowercase else texts
+        joined = "\n".join([_one_line(line, name) for line in texts])
+    elif name == "13a" and "<skipped>" in joined:
+        joined = joined.replace("<skipped>", "")
+    if name == "13a" and "&" in joined:
+        for entity, symbol in (("&quot;", '"'), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">")):
+            joined = joined.replace(entity, symbol)
+    try:
+        return f"\n{joined}\n".encode()
+    except UnicodeEncodeError as error:
+        line = first + joined.count("\n", 0, error.start - 1) + 1
+        raise TensorMTError(
+            f"line {line}: character {joined[error.start - 1]!r} has no UTF-8 form: "
+            "read the text as UTF-8"
+        ) from None
+
+
+def _one_line(line: str, name: str) -> str:
+    """A line that holds line feeds, without them: mteval joins words over «-» and a line feed."""
+    line = line.rstrip()
+    if name == "13a":
+        line = line.replace("<skipped>", "").replace("-\n", "")
+    return line.replace("\n", " ")
+
+
+def _blank_wide_spaces(data: np.ndarray) -> None:
+    """Overwrite the bytes of every white space beyond ASCII by blanks, in place."""
+    lead = np.flatnonzero((data == 0xC2) | ((data >= 0xE1) & (data <= 0xE3)))
+    if not len(lead):
+        return
+    code = (data[lead].astype(np.int64) << 8) | data[lead + 1]
+    narrow = lead[np.isin(code, _NARROW_CODES)]
+    wide = lead[np.isin((code << 8) | data[lead + 2], _WIDE_CODES[2:])]
+    data[np.concatenate([narrow, narrow + 1, wide, wide + 1, wide + 2])] = 32
+
+
+def _cut(buffer: bytes, name: str) -> tuple[pa.Array, np.ndarray]:
+    """Cut a buffer of lines into tokens: an Arrow string array and the tokens a line, int64 [B]."""
+    data = np.frombuffer(buffer, np.uint8)
+    if not buffer.isascii():
+        data = data.copy()
+        _blank_wide_spaces(data)
+        buffer = data.tobytes()
+    kind = np.frombuffer(buffer.translate(_TABLE), np.uint8)
+    space = kind == _SPACE
+    start = _starts(data, kind, space, name)
+    np.greater(start, space, out=start)
+    end = np.empty_like(start)
+    np.logical_or(start[1:], space[1:], out=end[:-1])
+    end[-1] = True
+    np.greater(end, space, out=end)
+    first = np.flatnonzero(start)
+    offsets = np.zeros(len(first) + 1, np.int32)
+    np.cumsum(np.flatnonzero(end) - first + 1, out=offsets[1:])
+    strings = pa.StringArray.from_buffers(
+        len(first), pa.py_buffer(offsets), pa.py_buffer(buffer.translate(None, _SPACES))
+    )
+    return strings, np.diff(np.searchsorted(first, np.flatnonzero(data == 10)))
+
+
+def _starts(data: np.ndarray, kind: np.ndarray, space: np.ndarray, name: str) -> np.ndarray:
+    """Where a token may start, bool [n]; what is white space is left to the caller."""
+    start = np.empty(len(data), bool)
+    start[0] = False
+    if name == "char":
+        # every byte but the continuation bytes of UTF-8, which read as -128 to -65
+        np.greater(data.view(np.int8), -65, out=start)
+        return start
+    if name != "13a":
+        start[1:] = space[:-1]
+        return start
+    stop = kind == _STOP
+    digit = kind == _DIGIT
+    before = (kind == _ALONE) | stop
+    before[1:] |= (kind[1:] == _DASH) & digit[:-1]
+    after = before
+    numeric = np.flatnonzero(stop[:-1] & digit[1:])
+    if len(numeric):
+        joins, keeps_left = _joining(stop, digit, numeric)
+        after = before.copy()
+        after[joins] = False
+        before[keeps_left] = False
+    np.logical_or(after[:-1], space[:-1], out=start[1:])
+    start |= before
+    return start
+
+
+def _joining(
+    stop: np.ndarray, digit: np.ndarray, numeric: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Of the stops before a digit: those that join it, and those that join on both sides."""
+    places = np.flatnonzero(stop)
+    opens = np.concatenate([[True], np.diff(places) != 1])
+    first = places[np.maximum.accumulate(np.where(opens, np.arange(len(places)), 0))]
+    first = first[np.searchsorted(places, numeric)]
+    length = numeric - first + 1
+    after_digit = digit[first - 1]
+    both = after_digit & (length == 1)
+    joins = both | (after_digit == (length % 2 == 1))
+    return numeric[joins], numeric[both]
+
+
+def _foreign(name: str) -> Any:
+    """A tokeniser of sacrebleu, by its name there."""
+    try:
+        from sacrebleu.metrics import bleu
+    except ImportError:
+        raise TensorMTError(
+            f"tokeniser {name!r} is not one of {', '.join(NATIVE)}, and sacrebleu, which has "
+            "others, is not installed: pip install 'tensormt[tokenizers]'"
+        ) from None
+    if name not in bleu.BLEU.TOKENIZERS:
+        known = ", ".join(dict.fromkeys((*NATIVE, *bleu.BLEU.TOKENIZERS)))
+        raise TensorMTError(f"unknown tokeniser {name!r}: choose one of {known}")
+    try:
+        return bleu.BLEU(tokenize=name).tokenizer
+    except (ImportError, RuntimeError, OSError) as error:
+        raise TensorMTError(
+            f"sacrebleu cannot start its tokeniser {name!r} ({error}): install what it asks for"
+        ) from None
