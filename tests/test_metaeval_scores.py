@@ -180,10 +180,13 @@ def test_agreement_at_levels_and_its_draws(jsonl):
     human = test.scores("fluency")
     numbers, names = test.document_numbers()
     documents = numbers, len(names)
+    judged = column.where(~human.isnan())
+    assert judged.segments.isnan().sum() == 2
+    assert judged.statistics[2, 1].eq(0).all()
     expected = {
         "segment": metaeval.agreement(human, column.segments, "tau_b", "none"),
         "document": metaeval.agreement(
-            metaeval.document_means(human, *documents), column.documents(*documents), "tau_b"
+            metaeval.document_means(human, *documents), judged.documents(*documents), "tau_b"
         ),
         "system": metaeval.tau_b(human.nanmean(dim=1), column.systems()),
     }

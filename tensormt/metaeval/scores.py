@@ -3,10 +3,13 @@
     segments = score(s)      documents = score(Σ_{segments of d} s)      systems = score(Σ s)
 
 A score file of another tool has no statistics: its documents and systems are means of segments.
+A document is scored on the segments of it that people judged, for each system; a system on all its
+segments, since systems are compared with each other and people may have judged other segments of
+each.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -17,6 +20,8 @@ from tensormt.metaeval.levels import agreement, document_means, system_agreement
 from tensormt.metaeval.resample import DrawStatistic, draw_tables
 from tensormt.metaeval.texts import Parse, Texts
 from tensormt.metric import Metric
+from tensormt.ngram.references import References
+from tensormt.tokens import TokenBatch
 
 LEVELS = ("segment", "document", "system")
 
@@ -30,6 +35,15 @@ class Scores:
     segments: Tensor  # float64 [S,N]; NaN: no output, no score
     statistics: Tensor | None = None  # [S,N,K]; zero where there is no output
     score: Callable[[Tensor], Tensor] | None = None  # [...,K] -> [...], of sums of segments
+
+    def where(self, judged: Tensor) -> "Scores":
+        """Keep the outputs that people judged, bool [S,N]."""
+        statistics = self.statistics
+        if statistics is not None:
+            statistics = statistics.masked_fill(~judged[..., None], 0)
+        return replace(
+            self, segments=self.segments.masked_fill(~judged, torch.nan), statistics=statistics
+        )
 
     def documents(self, numbers: Tensor, count: int) -> Tensor:
         """Return document scores, float64 [S,D]; numbers int64 [N] is each segment's document."""
@@ -64,7 +78,9 @@ def score_metric(metric: Metric[Any], name: str, test: TestSet, texts: Texts) ->
         texts.index([refs[k] if k < len(refs) else None for refs in test.references])
         for k in range(most)
     ]
-    references = [batch[stream] for stream in streams]
+    references: Any = [batch[stream] for stream in streams]
+    if isinstance(batch, TokenBatch):
+        references = References(references)
     rows = [metric.statistics(batch[texts.index(outputs)], references) for outputs in test.outputs]
     present = torch.tensor([[text is not None for text in outputs] for outputs in test.outputs])
     statistics = torch.stack(rows)
@@ -98,11 +114,7 @@ def agreement_at(
     """
     if level == "system":
         return system_agreement(human.nanmean(dim=1), scores.systems(), statistic)
-    if level == "document":
-        return agreement(
-            document_means(human, *documents), scores.documents(*documents), statistic, grouping
-        )
-    return agreement(human, scores.segments, statistic, grouping)
+    return agreement(*_tables(level, human, scores, documents), statistic, grouping)
 
 
 def draws_at(
@@ -127,10 +139,18 @@ def draws_at(
             return system_agreement(people.gather(1, index), metric.gather(1, index), statistic)
 
         return systems, human.shape[1]
-    table = scores.segments
-    if level == "document":
-        human, table = document_means(human, *documents), scores.documents(*documents)
+    human, table = _tables(level, human, scores, documents)
     return (
         draw_tables(human, table, lambda h, m: agreement(h, m, statistic, grouping)),
         human.shape[1],
     )
+
+
+def _tables(
+    level: str, human: Tensor, scores: Scores, documents: tuple[Tensor, int]
+) -> tuple[Tensor, Tensor]:
+    """Return human and metric scores of segments or documents, float64 [S,N] or [S,D]."""
+    if level == "segment":
+        return human, scores.segments
+    judged = scores.where(~human.isnan())
+    return document_means(human, *documents), judged.documents(*documents)

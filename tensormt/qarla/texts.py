@@ -21,6 +21,7 @@ from tensormt.metaeval.data import TestSet
 from tensormt.metaeval.scores import collect_texts
 from tensormt.metaeval.texts import Parse
 from tensormt.metric import Metric
+from tensormt.ngram.base import TestSetMetric
 from tensormt.qarla import bags, similarity
 from tensormt.qarla.beds import Bed, similarities
 
@@ -110,6 +111,9 @@ def bed_from_texts(
         table = cases.own(name)
         if table is None:
             metric = metric_named(name)
-            table = similarities(metric, pool.batch(metric), index)
+            batch = pool.batch(metric)
+            if isinstance(metric, TestSetMetric):
+                metric.fit([batch[pool.index([text for refs in test.references for text in refs])]])
+            table = similarities(metric, batch, index)
         tables[name] = table
     return Bed.from_tables(tables, cases.present, cases.peers)
