@@ -10,6 +10,7 @@ import scipy.stats
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pretend import Away, Watch, home
 
 from tensormt import metaeval
 from tensormt.errors import TensorMTError
@@ -200,6 +201,16 @@ def test_a_batch_of_tables_equals_a_loop(name, grouping):
     for k in range(3):
         one = metaeval.agreement(human[k], metric[k], name, grouping)
         torch.testing.assert_close(whole[k], one, rtol=0, atol=1e-13, equal_nan=True)
+
+
+@pytest.mark.parametrize("name", metaeval.STATISTICS)
+def test_everything_stays_on_the_device_without_waiting(name):
+    human, metric = tied(1, (4, 6)), tied(2, (4, 6))
+    with Watch() as watch:
+        there = metaeval.agreement(human.to("cuda"), metric.to("cuda"), name, "segment")
+    assert isinstance(there, Away)
+    assert torch.equal(home(there), metaeval.agreement(human, metric, name, "segment"))
+    assert watch.syncs == {}
 
 
 def test_documents_and_systems():

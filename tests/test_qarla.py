@@ -7,6 +7,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pretend import Away, Watch, home
 
 from tensormt import qarla
 from tensormt.errors import TensorMTError
@@ -189,6 +190,25 @@ def test_unused_diagonals_may_be_anything():
     assert torch.equal(qarla.jack_sets(am, mm, aa), expected[1])
     with pytest.raises(TensorMTError, match=r"mm is NaN at case 0, model 0, model 0, metric 0"):
         qarla.king(am, mm, leave_one_out=False)
+
+
+def test_everything_stays_on_the_device():
+    """Only the checks of the input wait for the device: see pretend.py."""
+    am, mm, aa, model_mask, peer_mask = random_bed(1, ragged=True)
+    masks = {"model_mask": model_mask, "peer_mask": peer_mask}
+    for measure, parts, checks in (
+        (qarla.queen_sets, (am, mm), 4),
+        (qarla.king_sets, (am, mm), 4),
+        (qarla.jack_sets, (am, mm, aa), 6),
+    ):
+        with Watch() as watch:
+            there = measure(
+                *(part.to("cuda") for part in parts),
+                **{name: mask.to("cuda") for name, mask in masks.items()},
+            )
+        assert isinstance(there, Away)
+        assert torch.equal(home(there), measure(*parts, **masks))
+        assert watch.syncs == {"__bool__": checks}
 
 
 # ---------------------------------------------------------------- the seven formal conditions

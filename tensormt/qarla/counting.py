@@ -32,14 +32,13 @@ def pair_indices(models: int, triples: str, device: torch.device) -> tuple[Tenso
 
     P = M(M-1) ordered pairs of different models; M² with ``triples="all"``.
     """
-    first = torch.arange(models, device=device).repeat_interleave(models)
-    second = torch.arange(models, device=device).repeat(models)
     if triples == "all":
-        return first, second
-    # Dropping the diagonal by arithmetic keeps shapes known without a device sync.
-    keep = torch.arange(models * (models - 1), device=device)
-    keep = keep + keep // models + 1 if models > 1 else keep
-    return first[keep], second[keep]
+        cell = torch.arange(models * models, device=device)
+    else:
+        # The k-th cell off the diagonal, by arithmetic: shapes are known without a device sync.
+        cell = torch.arange(models * (models - 1), device=device)
+        cell = cell + cell // models + 1
+    return cell // models, cell % models
 
 
 def triple_weights(candidate_mask: Tensor, model_mask: Tensor, triples: str) -> Tensor:
