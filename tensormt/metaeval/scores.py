@@ -114,7 +114,7 @@ def agreement_at(
     """
     if level == "system":
         return system_agreement(human.nanmean(dim=1), scores.systems(), statistic)
-    return agreement(*_tables(level, human, scores, documents), statistic, grouping)
+    return agreement(*tables_at(level, human, scores, documents), statistic, grouping)
 
 
 def draws_at(
@@ -139,18 +139,18 @@ def draws_at(
             return system_agreement(people.gather(1, index), metric.gather(1, index), statistic)
 
         return systems, human.shape[1]
-    human, table = _tables(level, human, scores, documents)
+    human, table = tables_at(level, human, scores, documents)
     return (
         draw_tables(human, table, lambda h, m: agreement(h, m, statistic, grouping)),
         human.shape[1],
     )
 
 
-def _tables(
+def tables_at(
     level: str, human: Tensor, scores: Scores, documents: tuple[Tensor, int]
 ) -> tuple[Tensor, Tensor]:
-    """Return human and metric scores of segments or documents, float64 [S,N] or [S,D]."""
-    if level == "segment":
+    """Return human and metric scores of documents, float64 [S,D], else of segments, [S,N]."""
+    if level != "document":
         return human, scores.segments
     judged = scores.where(~human.isnan())
     return document_means(human, *documents), judged.documents(*documents)
