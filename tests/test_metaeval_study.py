@@ -68,7 +68,7 @@ def test_tables():
         "fluency, segment level, pearson                  BLEU  STM    TKM",
         "1                                               0.126",
         "2                                0.132 [0.100, 0.200]    –",
-        "no order                                                     0.065",
+        "no order                                                    0.065",
     ]
     assert layout.by_metric(rows).split("\n")[:2] == [
         "fluency, segment level               pearson",
