@@ -155,11 +155,14 @@ class TokenBatch:
             begin = int(self.starts[low]) if lengths.shape[0] else 0
             tokens = self.tokens[begin : begin + int(lengths.sum())]
             return replace(self, tokens=tokens, lengths=lengths)
-        if isinstance(index, int):
+        if isinstance(index, slice):
+            index = list(range(*index.indices(len(self))))
+        elif isinstance(index, int):
             if not -len(self) <= index < len(self):
                 raise IndexError(f"segment {index} of a batch of {len(self)}")
             index = [index]
-        rows = torch.arange(len(self), device=self.device)[index]
+        chosen = torch.as_tensor(index, dtype=torch.int64, device=self.device)
+        rows = torch.arange(len(self), device=self.device)[chosen]
         lengths = self.lengths[rows]
         segment, place = repeat(lengths)
         return replace(
