@@ -113,7 +113,8 @@ def bed_from_texts(
             metric = metric_named(name)
             batch = pool.batch(metric)
             if isinstance(metric, TestSetMetric):
-                metric.fit([batch[pool.index([text for refs in test.references for text in refs])]])
+                # Every text is a reference to some other, so all of them are the test set.
+                metric.fit([batch])
             table = similarities(metric, batch, index)
         tables[name] = table
     return Bed.from_tables(tables, cases.present, cases.peers)
