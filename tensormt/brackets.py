@@ -1,6 +1,6 @@
 """Penn bracketings to flat nodes and back, by operations on whole byte buffers.
 
-A node is an opening bracket; the text from there to the next bracket, `NP ` or `DT the`, is one
+A node is an opening bracket; the text from there to the next one, `(NP ` or `(DT the) `, is one
 string, interned once for all its occurrences and taken apart on the dictionary alone. Depth is the
 running sum of +1 and -1 over the brackets. Sorted by depth (stable), siblings stand together: a
 node whose predecessor in the text is shallower is a first child of that predecessor, the siblings
@@ -72,19 +72,19 @@ def read(lines: Sequence[str | None], source: str = "") -> Linear:
     following = np.append(brackets[1:], len(data))
     bounds = np.searchsorted(brackets, offsets)
     depth = np.cumsum(opening * np.int8(2) - np.int8(1), dtype=np.int32)
-    loose = np.zeros(len(brackets), dtype=bool)
-    loose[~opening] = _visible(data, brackets[~opening] + 1, following[~opening])
+    opens, closes = np.flatnonzero(opening), np.flatnonzero(~opening)
+    loose = closes[_visible(data, brackets[closes] + 1, following[closes])]
     if not _well_formed(data, brackets, bounds, depth, loose):
         _explain(lines, source)
 
-    # one string a node, `NP ` or `DT the`, interned; what follows looks at the different ones only
-    kind, types = _intern(data, brackets, following, opening)
-    parts = pc.ascii_split_whitespace(pc.ascii_trim_whitespace(types))
+    # one string a node, `(NP ` or `(DT the) `, interned; what follows takes the types apart
+    kind, types = _intern(data, brackets[opens])
+    parts = pc.ascii_split_whitespace(pc.ascii_trim(types, characters="() \t\n\r\v\f"))
     edges = parts.offsets.to_numpy()
     size = np.diff(edges)
-    leaf = ~np.append(opening[1:], False)[opening]  # the next bracket closes the node
+    leaf = np.append(~opening[1:], True)[opens]  # the next bracket closes the node
     with_word = size > 1
-    if loose.any() or (size > 2).any() or (with_word[kind] & ~leaf).any():
+    if len(loose) or (size > 2).any() or (with_word[kind] & ~leaf).any():
         return read([_wrap(line) for line in lines], source)
     label_of, labels = Dictionary.encode(parts.values.take(pa.array(edges[:-1])))
     word_of = np.full(len(size), -1)
@@ -93,8 +93,8 @@ def read(lines: Sequence[str | None], source: str = "") -> Linear:
     flat = _Flat(
         label_of.numpy()[kind],
         word_of[kind],
-        depth[opening],
-        np.repeat(np.arange(len(lines)), np.diff(np.append(0, np.cumsum(opening))[bounds])),
+        depth[opens],
+        np.repeat(np.arange(len(lines)), np.diff(np.searchsorted(opens, bounds))),
     )
     nameless = np.array([name == "" for name in labels.strings], dtype=bool)
     if ((flat.word < 0) & leaf).any() or (nameless[flat.label] & (flat.depth > 1)).any():
@@ -125,9 +125,7 @@ def _visible(data: Array, start: Array, end: Array) -> Array:
         visible: Array = running[end] - running[start] < gap
         return visible
     # brackets that touch or have one byte between them, the usual case
-    visible = gap == 1
-    visible[visible] = ~_spaces(data[start[visible]])
-    return visible
+    return (gap == 1) & ~_spaces(np.take(data, start, mode="clip")) if len(data) else gap > 0
 
 
 def _well_formed(data: Array, brackets: Array, bounds: Array, depth: Array, loose: Array) -> bool:
@@ -139,22 +137,18 @@ def _well_formed(data: Array, brackets: Array, bounds: Array, depth: Array, loos
     return bool(
         depth.min() == 0
         and np.array_equal(ends, last)
-        and not loose[ends].any()
+        and not (depth[loose] == 0).any()
         and not _visible(data, np.zeros(1, int), brackets[:1])[0]
     )
 
 
-def _intern(
-    data: Array, brackets: Array, following: Array, opening: Array
-) -> tuple[Array, pa.Array]:
-    """The text between each opening bracket and the next bracket: ids [n], different strings."""
-    sizes = following - brackets
-    inside = np.repeat(opening, sizes)
-    inside[brackets - brackets[0] if len(brackets) else brackets] = False
-    start = brackets[0] if len(brackets) else 0
-    text = np.compress(inside, data[start:])
-    ends = np.append(0, np.cumsum(sizes[opening] - 1)).astype(np.int32)
-    strings = pa.StringArray.from_buffers(len(ends) - 1, pa.py_buffer(ends), pa.py_buffer(text))
+def _intern(data: Array, opens: Array) -> tuple[Array, pa.Array]:
+    """The text from each opening bracket to the next one: ids [n] and the different strings.
+
+    What closes a node stays in its string: the strings then lie end to end in the buffer as it is.
+    """
+    edges = np.append(opens, len(data)).astype(np.int32)
+    strings = pa.StringArray.from_buffers(len(opens), pa.py_buffer(edges), pa.py_buffer(data))
     encoded = strings.dictionary_encode()
     return encoded.indices.to_numpy(), encoded.dictionary
 

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-__all__ = ["mix", "of_strings", "pair"]
+__all__ = ["POWER", "mix", "odd", "of_strings", "pair"]
 
 
 def _signed(constant: int) -> int:
@@ -22,22 +22,25 @@ _FIRST = _signed(0xBF58476D1CE4E5B9)
 _SECOND = _signed(0x94D049BB133111EB)
 _GOLDEN = _signed(0x9E3779B97F4A7C15)
 _ORDER = _signed(0xD6E8FEB86659FD93)
+POWER = _signed(0x9FB21C651E98DF25)  # odd: its powers number the places of a sequence
 
 
 def mix(keys: Tensor) -> Tensor:
     """A bijective scrambling of int64 keys, element by element."""
     # torch shifts int64 arithmetically; the mask makes the shift logical
-    keys = keys ^ ((keys >> 30) & ((1 << 34) - 1))
-    keys = keys * _FIRST
-    keys ^= (keys >> 27) & ((1 << 37) - 1)
-    keys *= _SECOND
-    keys ^= (keys >> 31) & ((1 << 33) - 1)
-    return keys
+    keys = (keys >> 30).bitwise_and_((1 << 34) - 1).bitwise_xor_(keys).mul_(_FIRST)
+    keys = (keys >> 27).bitwise_and_((1 << 37) - 1).bitwise_xor_(keys).mul_(_SECOND)
+    return (keys >> 31).bitwise_and_((1 << 33) - 1).bitwise_xor_(keys)
 
 
 def pair(first: Tensor, second: Tensor) -> Tensor:
     """One int64 key for each ordered pair of keys (broadcast)."""
     return mix(first * _ORDER + second + _GOLDEN)
+
+
+def odd(numbers: Tensor) -> Tensor:
+    """An odd, scrambled multiplier for each small number from 0."""
+    return mix(numbers + _GOLDEN) | 1
 
 
 def of_strings(data: np.ndarray, offsets: np.ndarray) -> Tensor:

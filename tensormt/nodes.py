@@ -99,7 +99,11 @@ class Nodes:
     def levels(self) -> list[Tensor]:
         """Flat indices of the nodes of each depth, 1, 2, …: one host sync."""
         sizes = torch.bincount(self.depth).tolist()[1:]
-        return list(torch.split(argsort(self.depth.to(torch.int32)), sizes))
+        return list(
+            torch.split(
+                argsort(self.depth.to(torch.int16 if self.width < 1 << 15 else torch.int32)), sizes
+            )
+        )
 
     @cached_property
     def height(self) -> Tensor:
@@ -145,7 +149,7 @@ class Nodes:
     def productions(self, names: Tensor) -> Tensor:
         """Key of every node's label and ordered child labels, int64 [n]; 0 for a leaf."""
         names = self.keys_of(names)
-        below = sum_children(self, hashing.pair(self.position, names))
+        below = sum_children(self, names * hashing.odd(self.position))
         return torch.where(self.arity > 0, hashing.pair(names, below), 0)
 
 

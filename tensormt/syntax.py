@@ -35,7 +35,7 @@ from tensormt.headrules import rules_named
 from tensormt.kernels.chains import chain_keys
 from tensormt.kernels.counts import Keys, clipped, totals
 from tensormt.kernels.subtrees import subtree_keys
-from tensormt.kernels.treekernel import log_kernel
+from tensormt.kernels.treekernel import Side, log_kernel, side
 from tensormt.lengths import brevity_penalty, closest
 from tensormt.metric import Metric, check_aligned
 from tensormt.trees import TreeBatch
@@ -104,16 +104,12 @@ class _Fractions(_TreeMetric):
         """Int64 [B,K]."""
         self._check(hyp, refs)
         batches = [self.trees(batch) for batch in (hyp, *refs)]
-        rows = []
-        for start in range(0, len(hyp), _CHUNK):
-            part = slice(start, start + _CHUNK)
-            one = len(hyp) <= _CHUNK
-            rows.append(self._chunk(*(batch if one else batch[part] for batch in batches)))
-            if self.balance == "brevity":
-                ours = hyp.tokens[part]
-                theirs = closest(ours, torch.stack([ref.tokens[part] for ref in refs], 1))
-                rows[-1] = torch.cat([rows[-1], ours[:, None], theirs[:, None]], 1)
-        return torch.cat(rows) if rows else torch.zeros(0, self._columns(), dtype=torch.int64)
+        parts = zip(*(batch.chunks(_CHUNK) for batch in batches), strict=True)
+        rows = torch.cat([self._chunk(*part) for part in parts])
+        if self.balance == "brevity":
+            near = closest(hyp.tokens, torch.stack([ref.tokens for ref in refs], 1))
+            rows = torch.cat([rows, hyp.tokens[:, None], near[:, None]], 1)
+        return rows
 
     def _columns(self) -> int:
         return (
@@ -242,14 +238,15 @@ class _Kernel(_TreeMetric):
     def log_kernel(self, left: TreeBatch, right: TreeBatch) -> Tensor:
         """log K(left b, right b) of aligned trees, float64 [B]; -inf where K is 0."""
         check_aligned(left, [right])
-        left, right = self.trees(left), self.trees(right)
-        parts = []
-        for start in range(0, len(left), _CHUNK):
-            a = left if len(left) <= _CHUNK else left[start : start + _CHUNK]
-            b = a if right is left else right[start : start + _CHUNK]
-            names = a.labels.hashes, b.labels.hashes
-            parts.append(log_kernel(a.nodes, b.nodes, *names, self.decay))
-        return torch.cat(parts) if parts else torch.zeros(0, dtype=torch.float64)
+        sides = zip(self._sides(left), self._sides(right), strict=True)
+        return torch.cat([log_kernel(a, b, self.decay) for a, b in sides])
+
+    def _sides(self, batch: TreeBatch) -> list[Side]:
+        """The trees in chunks, prepared for the kernel; made once for a batch."""
+        trees = self.trees(batch)
+        return trees.memo(
+            "sides", lambda: [side(p.nodes, p.labels.hashes) for p in trees.chunks(_CHUNK)]
+        )
 
     def _log_self(self, batch: TreeBatch) -> Tensor:
         trees = self.trees(batch)

@@ -196,6 +196,12 @@ class TreeBatch:
         )
         return self._like(picked)
 
+    def chunks(self, size: int) -> list[TreeBatch]:
+        """The batch in pieces of at most `size` trees; itself alone where it is no longer."""
+        if len(self) <= size:
+            return [self]
+        return [self[start : start + size] for start in range(0, len(self), size)]
+
     def _like(self, nodes: Nodes) -> TreeBatch:
         return TreeBatch.from_nodes(nodes, self.labels, self.words, self.kind, self._bare)
 

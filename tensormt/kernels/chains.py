@@ -1,9 +1,10 @@
 """Headword-chain keys: one int64 for each downward path of n words in a dependency tree.
 
-    key₁(v) = word(v)        key_n(v) = ⟨key_{n-1}(v), word(the (n-1)-th ancestor of v)⟩
+    key₁(v) = word(v)        key_n(v) = p · key_{n-1}(v) + word(the (n-1)-th ancestor of v)
 
 A chain is named by its lowest node, so every node with n - 1 ancestors gives one chain of length n
-(Liu & Gildea 2005, Figure 3).
+(Liu & Gildea 2005, Figure 3). Words stand for their 64-bit content hashes, so the polynomial in the
+odd number p tells sequences apart as well as a random key would.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def chain_keys(nodes: Nodes, names: Tensor, max_length: int) -> Keys:
     keys, there = [word], [nodes.parent >= -1]
     ancestor = nodes.up
     for _ in range(2, max_length + 1):
-        keys.append(hashing.pair(keys[-1], words[ancestor]))
+        keys.append((keys[-1] * hashing.POWER).add_(words[ancestor]))
         there.append(ancestor < len(nodes))
         ancestor = above[ancestor]
     return orders(nodes.segment, keys, there)

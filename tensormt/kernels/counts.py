@@ -3,13 +3,10 @@
     clipped(group) = Σ over keys k of min( count_hyp(k), max over references r of count_r(k) )
 
 A group is a segment, or a segment and an order: the caller numbers them. Every occurrence becomes
-one int64, `group | key bits | side` (side 0 is the hypothesis, 1…R the references); one sort puts
-equal keys of a group side by side, the run lengths are the counts.
-
-The group and the side take their bits from the key: with at most 2¹³ groups and 7 references the
-key keeps 47 bits, so a group of 100 keys has a false match with probability 4·10⁻¹¹. Callers keep
-the number of groups small by working in chunks of segments. One host sync a call (the number of
-runs).
+one int64, `key bits | side` (side 0 is the hypothesis, 1…R the references); sorting each group puts
+equal keys side by side, the run lengths are the counts. The key keeps 62 bits less those of the
+side: a group of 100 keys has a false match with probability 10⁻¹⁴. Two host syncs a call (the
+numbers of runs, all and the hypothesis's).
 
 `occurrences` is the same count seen from each occurrence of the hypothesis, for measures that weigh
 matches one by one: an occurrence is a (clipped) match when its rank among equal ones before it is
@@ -25,7 +22,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from tensormt.irregular import argsort, nonzero, runs, sort
+from tensormt.irregular import argsort, nonzero, runs, sort, sort_groups
 
 __all__ = ["Keys", "clipped", "occurrences", "orders", "spread", "totals"]
 
@@ -55,7 +52,11 @@ def totals(keys: Keys, groups: int) -> Tensor:
 
 
 def _pack(hyp: Keys, refs: Sequence[Keys], groups: int) -> tuple[Tensor, int, int]:
-    """Every occurrence as `group | key bits | side`, int64 [n]; the bits of a side and of a key."""
+    """Every occurrence as `group | key bits | side`, int64 [n]; the bits of a side and of a key.
+
+    Where the order of all occurrences is wanted; the group takes its bits from the key, which keeps
+    47 with at most 2¹³ groups and 7 references: callers work in chunks of segments.
+    """
     side_bits = len(refs).bit_length()
     key_bits = 63 - side_bits - max(groups - 1, 1).bit_length()
     low = (1 << key_bits) - 1
@@ -68,21 +69,25 @@ def _pack(hyp: Keys, refs: Sequence[Keys], groups: int) -> tuple[Tensor, int, in
 
 def clipped(hyp: Keys, refs: Sequence[Keys], groups: int) -> Tensor:
     """Clipped matches of the hypothesis's keys in the references, int64 [G]."""
-    packed, side_bits, key_bits = _pack(hyp, refs, groups)
-    ordered = sort(packed)
-    starts, count = runs(ordered)
-    value = ordered[starts]
-    owner = value >> side_bits
-    # a hypothesis run (side 0) stands before the reference runs of its key: at most R follow
-    best = torch.zeros_like(count)
-    for step in range(1, min(len(refs), value.shape[0] - 1) + 1):
-        same = owner[step:] == owner[:-step]
-        best[:-step] = torch.maximum(best[:-step], count[step:] * same)
-    of_hyp = (value & ((1 << side_bits) - 1)) == 0
-    matches = torch.minimum(count, best) * of_hyp
-    return torch.zeros(groups, dtype=torch.int64, device=matches.device).index_add_(
-        0, owner >> key_bits, matches
+    sides = (hyp, *refs)
+    side_bits = len(refs).bit_length()
+    low = (1 << (62 - side_bits)) - 1
+    packed = [((keys.key & low) << side_bits) | side for side, keys in enumerate(sides)]
+    ordered, group = sort_groups(
+        torch.cat(packed), torch.cat([keys.group for keys in sides]), groups
     )
+    starts, count = runs(ordered, group)
+    value, group = ordered[starts], group[starts]
+    # a hypothesis run (side 0) stands before the reference runs of its key: at most R follow
+    ours = nonzero((value & ((1 << side_bits) - 1)) == 0)
+    owner, where = value >> side_bits, group[ours]
+    name, best = owner[ours], torch.zeros_like(ours)
+    for step in range(1, len(refs) + 1):
+        other = (ours + step).clamp_(max=value.shape[0] - 1)
+        same = (owner[other] == name) & (group[other] == where) & (other > ours)
+        best = torch.maximum(best, count[other] * same)
+    zeros = torch.zeros(groups, dtype=torch.int64, device=best.device)
+    return zeros.index_add_(0, where, torch.minimum(count[ours], best))
 
 
 def occurrences(hyp: Keys, refs: Sequence[Keys], groups: int) -> tuple[Tensor, Tensor]:

@@ -4,7 +4,8 @@
 
 Depth d counts the nodes whose height is at least d (Liu & Gildea 2005: depth 1 is a label, depth 2
 a production). The ordered tuple ⟨…⟩ is a 64-bit mix of the label and of the sum of the children's
-keys, each mixed with its place; children sum up by one scatter-add a level of depth.
+keys, each times an odd number of its place; children sum up by one scatter-add a level of depth.
+The mix between two levels is what keeps the places of different levels apart.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ def subtree_keys(nodes: Nodes, names: Tensor, max_depth: int) -> Keys:
     `names` are the content hashes of the labels' dictionary.
     """
     label = nodes.keys_of(names)
-    place = hashing.mix(nodes.position)
+    place = hashing.odd(nodes.position)
     tall = nodes.arity > 0
     keys, there = [label], [torch.ones_like(tall)]
     for depth in range(2, max_depth + 1):
-        keys.append(hashing.pair(label, sum_children(nodes, hashing.mix(keys[-1] ^ place))))
+        keys.append(hashing.pair(label, sum_children(nodes, keys[-1] * place)))
         if depth > 2:
             tall = sum_children(nodes, tall.to(torch.int32)) > 0
         there.append(tall)
