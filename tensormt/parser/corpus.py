@@ -1,0 +1,75 @@
+"""Training sentences as numbers: one padded batch after the other.
+
+Sentences of like length are batched by a token budget; lengths are stretched by up to a tenth at
+random before sorting, so that the company a sentence keeps changes from epoch to epoch.
+"""
+
+import random
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from tensormt.parser.model import Settings
+from tensormt.parser.network import number_types
+from tensormt.parser.treebank import Example
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Sentences as padded ids, with their gold spans as flat rows of (sentence, i, j, label)."""
+
+    words: Tensor  # int64 [B,T+2]
+    types: Tensor  # int64 [B,T+2]
+    chars: Tensor  # int64 [U,C]
+    lengths: Tensor  # int64 [B], boundaries counted
+    spans: Tensor  # int64 [S,4]
+
+    def to(self, device: torch.device) -> "Batch":
+        """The same batch on another device."""
+        fields = (self.words, self.types, self.chars, self.lengths, self.spans)
+        return Batch(*(tensor.to(device) for tensor in fields))
+
+
+class Corpus:
+    """Numbered sentences that hand out batches by token budget."""
+
+    def __init__(self, examples: list[Example], settings: Settings) -> None:
+        types = sorted({word for example in examples for word in example.words})
+        row = {word: i for i, word in enumerate(types)}
+        bos, eos = len(types), len(types) + 1
+        label = {name: i for i, name in enumerate(settings["labels"])}
+        self.word, self.chars = number_types(types, settings)
+        self.types = [torch.tensor([bos, *(row[w] for w in e.words), eos]) for e in examples]
+        self.spans = [
+            torch.tensor([(0, i, j, label[name]) for i, j, name in e.spans]) for e in examples
+        ]
+
+    def plan(self, budget: int, shuffle: random.Random) -> list[list[int]]:
+        """Sentence numbers of each batch, in random order."""
+        keys = [len(row) * (1 + 0.1 * shuffle.random()) for row in self.types]
+        plan: list[list[int]] = []
+        size = 0
+        for i in sorted(range(len(keys)), key=keys.__getitem__):
+            if not plan or size + len(self.types[i]) > budget:
+                plan.append([])
+                size = 0
+            plan[-1].append(i)
+            size += len(self.types[i])
+        shuffle.shuffle(plan)
+        return plan
+
+    def batch(self, members: list[int]) -> Batch:
+        """The sentences `members` as one padded batch."""
+        rows = [self.types[i] for i in members]
+        lengths = torch.tensor([len(row) for row in rows])
+        padded = torch.nn.utils.rnn.pad_sequence(rows, True, -1)
+        used, types = torch.unique(padded.clamp(min=0), return_inverse=True)
+        chars = self.chars[used]
+        chars = chars[:, : int(chars.ne(0).sum(-1).max())]
+        words = self.word[padded.clamp(min=0)].masked_fill(padded < 0, 0)
+        spans = torch.cat([self.spans[i] for i in members])
+        spans[:, 0] = torch.repeat_interleave(
+            torch.arange(len(rows)), torch.tensor([len(self.spans[i]) for i in members])
+        )
+        return Batch(words, types, chars, lengths, spans)

@@ -1,0 +1,140 @@
+"""From span scores to node tensors, a whole batch at a time.
+
+The best binary tree by Cocke–Kasami–Younger over span scores s(i,j) (Stern et al. 2017;
+Zhang, Zhou and Li 2020, supar's decoder), one step a span width:
+
+    best(i,j) = s(i,j) + max over i<k<j of best(i,k) + best(k,j)
+
+A binary tree over n words has 2n−1 spans. In preorder the left part of the span in slot p is in
+slot p+1 and the right part in slot p+2k, k the number of words on the left: slots are filled in
+order without a stack or a search. Every slot takes its label; `X|<>` (an inner node of the
+binarised tree) holds no node, `S::VP` holds two, one above the other. A running sum of these
+counts gives the node indices, and the parent of a slot's first node is the last node of the
+nearest slot above that has one.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from tensormt.irregular import repeat
+
+
+@dataclass(frozen=True)
+class Slots:
+    """The spans of binary trees in preorder: int64 [B,P], P = 2T−1; width 0 is padding."""
+
+    start: Tensor
+    width: Tensor
+    above: Tensor  # slot of the parent; 0 at the top
+
+
+def splits(scores: Tensor) -> Tensor:
+    """Words on the left of the best split of every span.
+
+    scores float [B,T+1,T+1] over fenceposts -> int64 [B,T+1,T+1], indexed by start and width.
+    """
+    rows, posts = scores.shape[:2]
+    left = scores.new_zeros(rows, posts, posts)  # by start and width
+    right = scores.new_zeros(rows, posts, posts)  # by end and posts − width: both read upwards
+    split = torch.ones(rows, posts, posts, dtype=torch.int64, device=scores.device)
+    for width in range(1, posts):
+        count = posts - width
+        best = scores.diagonal(width, 1, 2)
+        if width > 1:
+            pairs = left[:, :count, 1:width] + right[:, width:, posts - width + 1 : posts]
+            inner, cut = pairs.max(-1)
+            split[:, :count, width] = cut + 1
+            best = inner + best
+        left[:, :count, width] = best
+        right[:, width:, posts - width] = best
+    return split
+
+
+def best_slots(scores: Tensor, lengths: Tensor) -> Slots:
+    """The best binary trees in preorder: float [B,T+1,T+1], int64 [B] -> Slots of [B,2T−1]."""
+    rows, posts = scores.shape[:2]
+    slots = max(2 * (posts - 1) - 1, 1)
+    split = splits(scores).view(rows, -1)
+    # one spare slot at the end takes what a word would have for children
+    start = torch.zeros(rows, slots + 1, dtype=torch.int64, device=scores.device)
+    width = torch.zeros_like(start)
+    above = torch.zeros_like(start)
+    width[:, 0] = lengths
+    for slot in range(slots - 1):
+        first, size = start[:, slot], width[:, slot]
+        inside = size > 1
+        cut = split.gather(1, (first * posts + size)[:, None]).squeeze(1)
+        two = torch.stack((torch.full_like(cut, slot + 1), slot + 2 * cut), 1)
+        two = torch.where(inside[:, None], two, slots)
+        start.scatter_(1, two, torch.stack((first, first + cut), 1))
+        width.scatter_(1, two, torch.stack((cut, size - cut), 1))
+        above.scatter_(1, two, slot)
+    return Slots(start[:, :slots], width[:, :slots], above[:, :slots])
+
+
+class LabelTable:
+    """Every label of the model taken apart: the labels of the nodes it stands for, top down.
+
+    parts int64 [2L,C] (ids of `names`, -1 beyond the end) and counts int64 [2L]; row l is label l
+    on a wide span, row L+l on a single word. Models that know no tags get a `_` above each word.
+    """
+
+    def __init__(self, labels: list[str], root: str, tagged: bool, device: torch.device) -> None:
+        chains = [[] if label.endswith("|<>") else label.split("::") for label in labels]
+        word = [] if tagged else ["_"]
+        chains = chains + [chain + word for chain in chains]
+        self.names = sorted({root, *word, *(part for chain in chains for part in chain)})
+        place = {name: i for i, name in enumerate(self.names)}
+        depth = max([1, *(len(chain) for chain in chains)])
+        rows = [[place[part] for part in chain] + [-1] * (depth - len(chain)) for chain in chains]
+        self.root = place[root]
+        self.labels = len(labels)
+        self.parts = torch.tensor(rows, dtype=torch.int64, device=device)
+        self.counts = torch.tensor([len(chain) for chain in chains], device=device)
+
+
+@dataclass(frozen=True)
+class Forest:
+    """Nodes of sentences, one after the other in preorder, all int64.
+
+    label [n]; parent [n] is a place in the sentence, -1 for a node with nothing above; word [n] is
+    the number of the word in the sentence, -1 where the node holds none; counts [B] nodes each.
+    """
+
+    label: Tensor
+    parent: Tensor
+    word: Tensor
+    counts: Tensor
+
+
+def to_forest(slots: Slots, label: Tensor, table: LabelTable) -> Forest:
+    """Nodes of labelled binary trees: Slots and label ids int64 [B,P] -> Forest."""
+    rows, size = label.shape
+    key = label + table.labels * (slots.width == 1)
+    count = torch.where(slots.width > 0, table.counts[key], 0)
+    ends = count.cumsum(1)
+    first = ends - count
+
+    # nearest slot at or above that has nodes; a spare slot above all has "node −1"
+    spare = torch.full((rows, 1), size, dtype=torch.int64, device=label.device)
+    above = torch.cat((slots.above, spare), 1)
+    above[:, 0] = size
+    own = torch.arange(size + 1, device=label.device).expand(rows, -1)
+    filled = torch.cat((count > 0, torch.ones_like(spare, dtype=torch.bool)), 1)
+    nearest = torch.where(filled, own, above)
+    for _ in range(size.bit_length()):
+        nearest = nearest.gather(1, nearest)
+    last = torch.cat((ends - 1, spare.new_full((rows, 1), -1)), 1)
+    parent = last.gather(1, nearest.gather(1, above))[:, :size]
+
+    owner, place = repeat(count.flatten())
+    chain = key.flatten()[owner]
+    word = (slots.width.flatten()[owner] == 1) & (place == table.counts[chain] - 1)
+    return Forest(
+        label=table.parts[chain, place],
+        parent=torch.where(place == 0, parent.flatten()[owner], first.flatten()[owner] + place - 1),
+        word=torch.where(word, slots.start.flatten()[owner], -1),
+        counts=ends[:, -1],
+    )

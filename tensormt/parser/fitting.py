@@ -1,0 +1,124 @@
+"""A parser from treebank files: read, train, evaluate after every epoch, keep the best.
+
+The folder holds the parser itself (`model.safetensors`, `settings.json`: the epoch with the best
+F1 on the development trees so far), `recipe.json`, and `checkpoint.pt`, from which a run that was
+killed goes on. The same command with the same files gives the same parser up to the rounding of
+the processor.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from tensormt.errors import TensorMTError
+from tensormt.parser import store
+from tensormt.parser.corpus import Corpus
+from tensormt.parser.evaluation import evaluate
+from tensormt.parser.model import Settings
+from tensormt.parser.network import Network
+from tensormt.parser.parser import Parser
+from tensormt.parser.recipe import Recipe
+from tensormt.parser.training import Trainer
+from tensormt.parser.treebank import narrow_labels, read_treebank, read_vectors, vocabularies
+from tensormt.trees import TreeBatch
+
+RECIPE = "recipe.json"
+CHECKPOINT = "checkpoint.pt"
+
+
+def make_settings(
+    train: Path, vectors: dict[str, list[float]], recipe: Recipe, hyphens: bool
+) -> tuple[Settings, Corpus]:
+    """The settings that a treebank gives and its sentences in numbers."""
+    root, examples = read_treebank(train)
+    settings = {
+        "args": recipe.model(),
+        **vocabularies(examples, vectors, recipe.min_count),
+        "vectors": len(next(iter(vectors.values()))) if vectors else 0,
+        "fix_len": 20,
+        "narrow": sorted(narrow_labels(examples)),
+        "root": root,
+        "hyphens": hyphens,
+    }
+    return settings, Corpus(examples, settings)
+
+
+def score(parser: Parser, gold: Path) -> dict[str, float]:
+    """F1, evalb's F1 and tag accuracy of a parser on a file of gold trees, from their words."""
+    trees = TreeBatch.from_file(gold)
+    words, parts = trees.nodes.word, trees.tokens.tolist()
+    flat = [trees.words[i] for i in words[words >= 0].tolist()]
+    ends = torch.tensor(parts).cumsum(0).tolist()
+    tokens = [flat[end - count : end] for end, count in zip(ends, parts, strict=True)]
+    whole, parser.split = parser.split, False
+    try:
+        return evaluate(parser.parse(tokens), trees)
+    finally:
+        parser.split = whole
+
+
+def check_resume(folder: Path, recipe: Recipe) -> None:
+    """Refuse to go on with a run that was started with another recipe (but for the epochs)."""
+    path = folder / RECIPE
+    if not (folder / CHECKPOINT).exists() or not path.exists():
+        raise TensorMTError(f"{folder}: nothing to resume: start without --resume")
+    old, new = json.loads(path.read_text(encoding="utf-8")), asdict(recipe)
+    changed = [name for name in new if name != "epochs" and old.get(name) != new[name]]
+    if changed:
+        names = ", ".join(f"{name} {old.get(name)} → {new[name]}" for name in changed)
+        raise TensorMTError(f"{folder}: a run goes on with its own recipe; changed: {names}")
+
+
+def fit(
+    train: Path,
+    dev: Path,
+    folder: Path,
+    recipe: Recipe,
+    *,
+    embed: Path | None = None,
+    hyphens: bool = False,
+    resume: bool = False,
+    device: torch.device | None = None,
+    epoch_bar: Callable[[int, int], Any] | None = None,
+    report: Callable[[dict[str, float]], object] = lambda _: None,
+) -> Parser:
+    """Train a parser into a folder and return the best one.
+
+    `epoch_bar(epoch, sentences)` gives a context manager that is called with the sentences of
+    each batch; `report` hears the figures of every epoch.
+    """
+    if resume:
+        check_resume(folder, recipe)
+    elif (folder / CHECKPOINT).exists():
+        raise TensorMTError(f"{folder} holds a training run: add --resume or take another folder")
+    vectors = read_vectors(embed) if embed else {}
+    settings, corpus = make_settings(train, vectors, recipe, hyphens)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / RECIPE).write_text(json.dumps(asdict(recipe), indent=1) + "\n", encoding="utf-8")
+    where = torch.device("cpu") if device is None else device
+    trainer = Trainer(settings, recipe, folder, vectors, where)
+    if resume:
+        trainer.resume()
+    while trainer.epoch < recipe.epochs:
+        if epoch_bar is None:
+            loss = trainer.train_epoch(corpus, lambda _: None)
+        else:
+            with epoch_bar(trainer.epoch + 1, len(corpus.types)) as bar:
+                loss = trainer.train_epoch(corpus, bar)
+        trainer.swap()
+        network = Network(trainer.parser, settings, where, True)
+        figures = score(Parser(network, "training", hyphens=hyphens), dev)
+        figures = {"epoch": trainer.epoch, "loss": loss, **figures}
+        trainer.history.append(figures)
+        if figures["f1"] > trainer.best.get("f1", -1.0):
+            trainer.best = figures
+            made = {"recipe": asdict(recipe), "dev": figures}
+            store.save(folder, trainer.model, {**settings, "training": made})
+        trainer.swap()
+        trainer.save()
+        report(figures)
+    return Parser.load(folder, device=device)

@@ -1,0 +1,180 @@
+"""The one room that knows supar: its model, its fields and its checkpoints.
+
+A stock supar CRF constituency parser (Zhang, Zhou and Li 2020) is a model plus the fields that
+turn words into ids. Both are rebuilt here from plain settings (a JSON object) and plain tensors,
+through supar's own classes, so that nothing needs to be unpickled; a checkpoint that supar itself
+saved is a pickle, which can run any code, and is opened only for a caller who trusts it.
+
+The settings: `args` (of supar's model), `words` and `known` (how many of them have a trained
+embedding), `vectors` (size of the external embedding, 0 for none), `chars`, `fix_len`, `labels`,
+`narrow` (the labels that end in a tag; empty for a model that knows no tags) and `root`.
+"""
+
+import warnings
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from tensormt.errors import TensorMTError
+
+Span = tuple[int, int, str]
+Settings = dict[str, Any]
+
+SPECIALS = ("<pad>", "<unk>", "<bos>", "<eos>")
+KIND = "crf-constituency"
+ARGS = (
+    *("n_embed", "n_pretrained", "n_feat_embed", "n_char_embed", "n_char_hidden"),
+    *("n_lstm_hidden", "n_lstm_layers", "n_span_mlp", "n_label_mlp"),
+    *("embed_dropout", "encoder_dropout", "mlp_dropout"),
+)
+
+
+def _vocab(strings: list[str], unknown: int) -> Any:
+    from supar.utils.vocab import Vocab
+
+    return Vocab(Counter(), 1, strings, unknown)
+
+
+def build(settings: Settings) -> Any:
+    """A supar CRFConstituencyParser with fresh weights from plain settings, on the CPU."""
+    from supar.models.const import CRFConstituencyModel
+    from supar.parsers.const import CRFConstituencyParser
+    from supar.utils import Config
+    from supar.utils.field import ChartField, Field, RawField, SubwordField
+    from supar.utils.transform import Tree
+
+    pad, unk, bos, eos = SPECIALS
+    word = Field("words", pad=pad, unk=unk, bos=bos, eos=eos, lower=True)
+    word.vocab = _vocab(settings["words"], 1)
+    word.vocab.n_init = settings["known"]
+    char = SubwordField("chars", pad=pad, unk=unk, bos=bos, eos=eos, fix_len=settings["fix_len"])
+    char.vocab = _vocab(settings["chars"], 1)
+    chart = ChartField("charts")
+    chart.vocab = _vocab(settings["labels"], 0)
+    args = Config(
+        **settings["args"],
+        n_words=settings["known"],
+        n_labels=len(settings["labels"]),
+        n_chars=len(settings["chars"]),
+        feat=["char"],
+        encoder="lstm",
+        char_pad_index=0,
+        pad_index=0,
+        unk_index=1,
+        bos_index=2,
+        eos_index=3,
+        device="cpu",
+    )
+    model = CRFConstituencyModel(**args)
+    if settings["vectors"]:
+        model.load_pretrained(torch.zeros(len(settings["words"]), settings["vectors"]))
+    transform = Tree(WORD=(word, char, None, None), TREE=RawField("trees"), CHART=chart)
+    transform.root = settings["root"]
+    return CRFConstituencyParser(args, model, transform)
+
+
+def open_checkpoint(path: Path, trusted: bool) -> tuple[Any, Settings | None]:
+    """A parser that supar saved, and its settings where the fused encoder can run it.
+
+    Settings are None for models that need supar's own encoding (transformers).
+    """
+    if not trusted:
+        raise TensorMTError(
+            f"{path} is a pickle, and a pickle can run any code as it opens: "
+            "if you trust where it came from, load it with trusted=True"
+        )
+    import dill  # type: ignore[import-untyped]
+    import supar
+
+    try:
+        # torch refuses pickles by default since 2.6; the caller has vouched for this one
+        state = torch.load(path, map_location="cpu", pickle_module=dill, weights_only=False)
+        name, args = state["name"], state["args"]
+    except Exception as error:
+        raise TensorMTError(
+            f"{path} cannot be read as a checkpoint saved by supar 1.1 ({error})"
+        ) from error
+    if name != KIND:
+        raise TensorMTError(f"{path} holds a supar {name!r} parser: expected a {KIND!r} one")
+    if "tag" in args.feat or "elmo" in args.feat:
+        raise TensorMTError(
+            f"{path} needs the features {args.feat}: a parser for text can have words, characters "
+            "and transformer features only"
+        )
+    args.device = "cpu"
+    model = supar.CRFConstituencyParser.MODEL(**args)
+    model.load_pretrained(state["pretrained"])
+    model.load_state_dict(state["state_dict"], False)
+    parser = supar.CRFConstituencyParser(args, model, state["transform"])
+    fused = args.encoder == "lstm" and list(args.feat) == ["char"]
+    return parser, _settings(parser) if fused else None
+
+
+def _settings(parser: Any) -> Settings:
+    """The plain settings of a supar parser on words and characters."""
+    word, char, *_ = parser.transform.WORD
+    pretrained = getattr(parser.model, "pretrained", None)
+    return {
+        "args": {name: parser.args[name] for name in ARGS},
+        "words": word.vocab.itos,
+        "known": word.vocab.n_init,
+        "vectors": 0 if pretrained is None else pretrained.embedding_dim,
+        "chars": char.vocab.itos,
+        "fix_len": char.fix_len,
+        "labels": parser.transform.CHART.vocab.itos,
+        "narrow": [],
+        "root": parser.transform.root,
+    }
+
+
+def supar_encode(parser: Any, sentences: list[list[str]], device: torch.device) -> Tensor:
+    """supar's own encoding, for what the fused encoder does not know: -> float [B,T+2,H]."""
+    columns = [field for field in parser.transform.WORD if field is not None]
+    words, *feats = [field.compose(field.transform(sentences)).to(device) for field in columns]
+    x: Tensor = parser.model.encode(words, feats)
+    return x
+
+
+def supar_predict(parser: Any, sentences: list[list[str]], mbr: bool = False) -> list[Any]:
+    """supar's own `predict` as nltk trees: what the tensor path is measured against."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        data = parser.predict(sentences, mbr=mbr, verbose=False)
+    trees: list[Any] = data.trees
+    return trees
+
+
+def log_partition(scores: Tensor, lengths: Tensor) -> Tensor:
+    """Log partition function of supar's constituency CRF: float [B,T+1,T+1], int64 [B] -> [B]."""
+    from supar.structs import ConstituencyCRF
+
+    result: Tensor = ConstituencyCRF(scores, lengths).log_partition
+    return result
+
+
+def _wrap(tree: Any) -> Any:
+    """`(DT the)` -> `(DT (_ the))`: the tag becomes the label of a span one word wide."""
+    from nltk import Tree
+
+    if not isinstance(tree[0], Tree):
+        return Tree(tree.label(), [Tree("_", [tree[0]])])
+    return Tree(tree.label(), [_wrap(child) for child in tree])
+
+
+def read_tree(line: str) -> tuple[str, list[str], list[Span]]:
+    """Root label, words and binarised labelled spans (2n−1, tags included) of one bracketing."""
+    import nltk
+    from supar.utils.transform import Tree
+
+    tree = _wrap(nltk.Tree.fromstring(line))
+    words = tree.leaves()
+    if len(tree) > 1:  # several sentences under the root: an inner node that holds no label
+        tree = nltk.Tree(tree.label(), [nltk.Tree("|<>", list(tree))])
+        spans = Tree.factorize(Tree.binarize(tree)[0])
+        spans = [(i, j, "|<>" if label.startswith("|<>") else label) for i, j, label in spans]
+    else:
+        spans = Tree.factorize(Tree.binarize(tree)[0])
+    return tree.label(), words, spans

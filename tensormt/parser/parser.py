@@ -1,0 +1,243 @@
+"""Parser: text or tokens in, a TreeBatch out.
+
+    segments → sentences → tokens → batches → span scores → best trees → labels → nodes → segments
+
+Sentences are sorted by length and batched by a token budget; the nodes of all batches are put
+back in input order by one permutation and the sentences of a segment are joined under one root.
+The root is kept only where it has several children, as when brackets are read.
+"""
+
+import warnings
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from os import PathLike
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from tensormt.dictionary import Dictionary
+from tensormt.errors import TensorMTError
+from tensormt.irregular import argsort, nonzero, repeat
+from tensormt.nodes import Nodes
+from tensormt.parser import text
+from tensormt.parser.decode import Forest
+from tensormt.parser.network import Network
+from tensormt.trees import TreeBatch
+
+__all__ = ["Parser"]
+
+DEFAULT = Path(__file__).with_name("english")
+
+
+class Parser:
+    """A supar constituency parser on one device.
+
+    split: cut segments into sentences; max_length: tokens of a sentence before it is cut;
+    batch_tokens: size of a batch, which changes the speed and never the trees (None: chosen for
+    the device: on a CPU what stays in its cache).
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        name: str,
+        *,
+        hyphens: bool,
+        split: bool = True,
+        max_length: int = 400,
+        batch_tokens: int | None = None,
+    ) -> None:
+        if max_length < 2:
+            raise TensorMTError(f"expected max_length of at least 2, got {max_length}")
+        self.network, self.name, self.hyphens = network, name, hyphens
+        self.split, self.max_length = split, max_length
+        self.batch_tokens = batch_tokens or (700 if network.device.type == "cpu" else 10_000)
+
+    @classmethod
+    def load(
+        cls,
+        name: str | PathLike[str] = "default",
+        trusted: bool = False,
+        device: str | torch.device | None = None,
+        *,
+        split: bool = True,
+        max_length: int = 400,
+        batch_tokens: int | None = None,
+    ) -> "Parser":
+        """The embedded model ("default"), a folder of `train-parser`, or a supar checkpoint.
+
+        A supar checkpoint is a pickle and is opened only with `trusted=True`. device: None is the
+        CPU, "auto" is CUDA where there is one.
+        """
+        from tensormt.parser import model, store
+
+        path = DEFAULT if name == "default" else Path(name)
+        where = torch.device(_device(device))
+        if path.is_dir():
+            parser, settings = store.load(path)
+            tagged, hyphens = bool(settings["narrow"]), bool(settings.get("hyphens", False))
+            digest = store.digest(path / store.WEIGHTS, path / store.SETTINGS)
+            network = Network(parser, settings, where, tagged)
+        elif path.is_file():
+            parser, plain = model.open_checkpoint(path, trusted)
+            digest, hyphens = store.digest(path), False
+            network = Network(parser, plain, where, False)
+        else:
+            raise TensorMTError(
+                f"no parser at {str(name)!r}: give 'default', a folder made by "
+                "'tensormt train-parser' or a supar checkpoint"
+            )
+        return cls(
+            network,
+            f"{path.name}-{digest}",
+            hyphens=hyphens,
+            split=split,
+            max_length=max_length,
+            batch_tokens=batch_tokens,
+        )
+
+    @property
+    def fingerprint(self) -> str:
+        """What makes the trees, in short: name and hash of the model, and the text rules."""
+        rules = f"split:{self.max_length}" if self.split else f"whole:{self.max_length}"
+        return f"{self.name}+{rules}"
+
+    def parse(
+        self,
+        segments: Sequence[str | Sequence[str] | None],
+        progress: Callable[[int], object] | None = None,
+    ) -> TreeBatch:
+        """Trees of segments, each raw text (str), a list of tokens, or None for no segment.
+
+        An empty segment has an empty tree. `progress` hears how many more segments are done, in
+        proportion to their sentences (which are parsed in order of length).
+        """
+        if isinstance(segments, str):
+            raise TensorMTError("expected a list of segments, got one string: put it in a list")
+        sentences = text.prepare(segments, self.split, self.hyphens, self.max_length)
+        if sentences.cut:
+            warnings.warn(
+                f"{sentences.cut} of {len(sentences.tokens)} sentences have more than "
+                f"{self.max_length} tokens: they were cut, parsed in parts and joined",
+                stacklevel=2,
+            )
+        device = self.network.device
+        flat = [token for sentence in sentences.tokens for token in sentence]
+        ids, words = Dictionary.encode(flat)
+        lengths = torch.tensor([len(s) for s in sentences.tokens], dtype=torch.int64)
+        forest = self._forest(ids, words, lengths, _Share(progress, len(lengths), len(segments)))
+        segment = torch.tensor(sentences.segment, dtype=torch.int64, device=device)
+        starts = (lengths.cumsum(0) - lengths).to(device)
+        nodes = _join(
+            forest, segment, sentences.segments, starts, ids.to(device), self.network.table.root
+        )
+        return TreeBatch.from_nodes(nodes, Dictionary(self.network.table.names), words)
+
+    def _forest(
+        self,
+        ids: Tensor,
+        words: Dictionary,
+        lengths: Tensor,
+        share: "_Share",
+    ) -> Forest:
+        """Nodes of all sentences in input order, from token ids int64 [n] and lengths int64 [S]."""
+        device = self.network.device
+        if not len(lengths):
+            none = torch.zeros(0, dtype=torch.int64, device=device)
+            return Forest(none, none, none, none)
+        lexicon = self.network.lexicon(words.strings)
+        order = argsort(lengths)
+        starts = lengths.cumsum(0) - lengths
+        parts, tokens = [], ids.to(device)
+        for members in _batches(order, lengths, self.batch_tokens):
+            sizes = lengths[members].to(device)
+            place = torch.arange(int(lengths[members[-1]]), device=device)
+            cells = starts[members].to(device)[:, None] + place
+            inside = place < sizes[:, None]
+            rows = torch.where(inside, tokens[cells.clamp(max=len(ids) - 1)], -1)
+            parts.append(self.network.parse(lexicon, rows, sizes))
+            share(len(members))
+        return _reorder(parts, order.to(device))
+
+
+class _Share:
+    """Turns sentences done into segments done for a progress bar."""
+
+    def __init__(
+        self, progress: Callable[[int], object] | None, sentences: int, segments: int
+    ) -> None:
+        self.progress, self.sentences, self.segments = progress, sentences, segments
+        self.done = self.told = 0
+        if progress is not None and not sentences:
+            progress(segments)
+
+    def __call__(self, sentences: int) -> None:
+        self.done += sentences
+        share = self.segments * self.done // self.sentences
+        if self.progress is not None:
+            self.progress(share - self.told)
+        self.told = share
+
+
+def _device(device: str | torch.device | None) -> str | torch.device:
+    if device == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    return "cpu" if device is None else device
+
+
+def _batches(order: Tensor, lengths: Tensor, budget: int) -> list[Tensor]:
+    """Sentences in rising length, cut so that a padded batch holds about `budget` tokens."""
+    sizes = lengths[order].tolist()
+    bounds = [0]
+    for i, size in enumerate(sizes):
+        if (i + 1 - bounds[-1]) * size > budget and i > bounds[-1]:
+            bounds.append(i)
+    bounds.append(len(sizes))
+    return [order[a:b] for a, b in pairwise(bounds)]
+
+
+def _reorder(parts: list[Forest], order: Tensor) -> Forest:
+    """The sentences of several forests, number `order[k]` being the k-th, in order of number."""
+    counts = torch.cat([part.counts for part in parts])
+    starts = counts.cumsum(0) - counts
+    back = argsort(order)
+    owner, place = repeat(counts[back])
+    cells = starts[back][owner] + place
+    return Forest(
+        torch.cat([part.label for part in parts])[cells],
+        torch.cat([part.parent for part in parts])[cells],
+        torch.cat([part.word for part in parts])[cells],
+        counts[back],
+    )
+
+
+def _join(
+    forest: Forest, segment: Tensor, segments: int, starts: Tensor, ids: Tensor, root: int
+) -> Nodes:
+    """The sentences of each segment under one root, where there is more than one top node.
+
+    segment int64 [S] rises; starts int64 [S] first token of a sentence; ids int64 [n] word ids.
+    """
+    device = segment.device
+    owner, _ = repeat(forest.counts)
+    of_node = segment[owner]
+    zeros = torch.zeros(segments, dtype=torch.int64, device=device)
+    tops = zeros.index_add(0, of_node, (forest.parent < 0).long())
+    rooted = (tops > 1).long()
+    lengths = zeros.index_add(0, segment, forest.counts) + rooted
+    offsets = torch.cat((zeros[:1], lengths.cumsum(0))) if segments else zeros.new_zeros(1)
+    before = forest.counts.cumsum(0) - forest.counts  # nodes of earlier sentences
+    shift = before + rooted.cumsum(0)[segment]  # and of roots, this segment's among them
+    place = torch.arange(len(owner), device=device) + rooted.cumsum(0)[of_node]
+
+    size = len(owner) + int(rooted.sum())
+    label = torch.full((size,), root, dtype=torch.int64, device=device)
+    parent = torch.full_like(label, -1)
+    word = torch.full_like(label, -1)
+    above = torch.where(rooted[of_node] > 0, offsets[of_node], -1)
+    label[place] = forest.label
+    parent[place] = torch.where(forest.parent < 0, above, forest.parent + shift[owner])
+    leaf = nonzero(forest.word >= 0)
+    word[place[leaf]] = ids[starts[owner[leaf]] + forest.word[leaf]]
+    return Nodes(parent, label, word, offsets, int(lengths.max()) if segments else 0)

@@ -1,0 +1,81 @@
+"""A treebank as training material: words and labelled spans, vocabularies, batches.
+
+Every bracketing becomes its words and the 2n−1 spans of its left-binarised tree; the tag of a
+word is (the end of) the label of the span one word wide, so one model predicts tags and brackets
+alike. Words are looked up in lower case, characters keep their case.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tensormt.errors import TensorMTError
+from tensormt.parser.model import SPECIALS, Span, read_tree
+
+
+@dataclass(frozen=True)
+class Example:
+    """One sentence: its words and the spans (start, end, label) of its binarised tree."""
+
+    words: list[str]
+    spans: list[Span]
+
+
+def read_treebank(path: Path, max_length: int | None = None) -> tuple[str, list[Example]]:
+    """The root label and the sentences of a file with one bracketing a line."""
+    examples, roots = [], Counter[str]()
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            root, words, spans = read_tree(line)
+        except (ValueError, IndexError) as error:
+            raise TensorMTError(
+                f"{path}, line {number}: expected one Penn-style bracketing a line, "
+                f"got {line[:60]!r} ({error})"
+            ) from error
+        roots[root] += 1
+        if max_length is None or len(words) <= max_length:
+            examples.append(Example(words, spans))
+    if not examples:
+        raise TensorMTError(f"{path}: expected bracketed trees, found none")
+    return roots.most_common(1)[0][0], examples
+
+
+def read_vectors(path: Path) -> dict[str, list[float]]:
+    """Word vectors from text, `word x₁ x₂ …` a line (first wins where words repeat)."""
+    vectors: dict[str, list[float]] = {}
+    size = 0
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        word, *numbers = line.rstrip().split(" ")
+        size = size or len(numbers)
+        if len(numbers) != size or not numbers:
+            raise TensorMTError(
+                f"{path}, line {number}: expected a word and {size} numbers, got {len(numbers)}"
+            )
+        vectors.setdefault(word.lower(), [float(x) for x in numbers])
+    return vectors
+
+
+def vocabularies(
+    examples: list[Example], vectors: Iterable[str] = (), min_count: int = 2
+) -> dict[str, Any]:
+    """Word, character and label lists in supar's order (the `settings` that supar needs)."""
+    words = Counter(word.lower() for example in examples for word in example.words)
+    chars = {char for example in examples for word in example.words for char in word}
+    labels = {label for example in examples for _, _, label in example.spans}
+    known = [*SPECIALS, *sorted(word for word, count in words.items() if count >= min_count)]
+    outer = sorted(set(vectors).difference(known))
+    return {
+        "words": known + outer,
+        "known": len(known),
+        "chars": [*SPECIALS, *sorted(chars.difference(SPECIALS))],
+        "labels": sorted(labels),
+    }
+
+
+def narrow_labels(examples: list[Example]) -> set[str]:
+    """Labels seen on spans one word wide: those that end in a tag."""
+    return {label for example in examples for i, j, label in example.spans if j == i + 1}
