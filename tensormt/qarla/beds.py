@@ -38,7 +38,7 @@ class Bed:
         """Cut tables float64 [T,N,N] by metric name; present bool [T,N], the first A are peers."""
         if not tables:
             raise TensorMTError("no similarity metric was given: name at least one")
-        values = torch.stack(list(tables.values()), dim=-1)
+        values = settled(torch.stack(list(tables.values()), dim=-1))
         return cls(
             tuple(tables),
             values[:, :peers, peers:],
@@ -86,6 +86,16 @@ class Bed:
     def jack(self, triples: str = "pairs") -> Tensor:
         """Return JACK with all metrics, float64 []."""
         return qarla.jack(self.am, self.mm, self.aa, triples, **self.masks)
+
+
+def settled(values: Tensor) -> Tensor:
+    """Round to 40 bits, about twelve digits, whatever the scale.
+
+    QUEEN asks whether one similarity reaches another; two that are equal on paper may differ in
+    the last bits with the order of a sum, and that must not decide.
+    """
+    mantissa, exponent = torch.frexp(values)
+    return torch.ldexp(torch.round(mantissa * 2.0**40) / 2.0**40, exponent)
 
 
 def similarities(metric: Metric[Any], batch: Any, index: Tensor) -> Tensor:
