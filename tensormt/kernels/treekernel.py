@@ -14,7 +14,7 @@ feeds exactly one parent pair:
 
 Unmatched children contribute a factor of 1, so arity vanishes; memory grows with nodes plus
 matching pairs. Of a production 42 bits are compared: 25 nodes a side have a false pair with
-probability 10⁻¹⁰. K grows by about 0.9 nats a token: log space keeps 250 words and 2,000-node chains
+probability 10⁻¹⁰. K grows by about 0.9 nats a token: log space keeps 250 words and long chains
 finite and exact to about 1e-12. Three host syncs a call (numbers of pairs, of child pairs, of
 child pairs at each depth), and three for each `Side`.
 """
