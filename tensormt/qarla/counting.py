@@ -12,6 +12,8 @@ so 2^X sets cost X additions per bin in place of 2^X passes over the triples. A 
 count over the number of triples (Amigó et al. 2005, section 3).
 """
 
+from collections.abc import Iterable
+
 import torch
 from torch import Tensor
 
@@ -55,24 +57,32 @@ def triple_weights(candidate_mask: Tensor, model_mask: Tensor, triples: str) -> 
     return (candidate_mask[:, :, None, None] & real[:, None]).to(torch.int32)
 
 
-def masks(candidates: Tensor, mm: Tensor, triples: str, together: bool) -> Tensor:
-    """Return the bit mask of the metrics that pass for every candidate and triple, int32 [T,C,M,P].
+def write_masks(passes: Iterable[Tensor], together: bool) -> Tensor:
+    """Write what passes with each metric, bool tensors of one shape, as bit masks, int32.
 
-    candidates [T,C,M,X] = x(candidate, model), mm [T,M,M,X]. ``together`` writes the whole set of
-    metrics as a single bit.
+    ``together`` makes the whole set of metrics a single bit.
     """
-    cases, count, models, metrics = candidates.shape
-    first, second = pair_indices(models, triples, mm.device)
-    between = mm[:, first, second]
-    shape = (cases, count, models, len(first))
-    mask = torch.full(shape, int(together), dtype=torch.int32, device=mm.device)
-    for k in range(metrics):
-        passed = candidates[..., None, k] >= between[:, None, None, :, k]
+    each = iter(passes)
+    mask = next(each).to(torch.int32)
+    for k, passed in enumerate(each, 1):
         if together:
             mask &= passed
         else:
             mask.add_(passed, alpha=1 << k)
     return mask
+
+
+def masks(candidates: Tensor, mm: Tensor, triples: str, together: bool) -> Tensor:
+    """Return the bit mask of the metrics that pass for every candidate and triple, int32 [T,C,M,P].
+
+    candidates [T,C,M,X] = x(candidate, model), mm [T,M,M,X].
+    """
+    first, second = pair_indices(mm.shape[1], triples, mm.device)
+    between = mm[:, first, second]
+    return write_masks(
+        (candidates[..., None, k] >= between[:, None, None, :, k] for k in range(mm.shape[-1])),
+        together,
+    )
 
 
 def superset_sums(histogram: Tensor) -> Tensor:

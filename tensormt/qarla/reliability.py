@@ -19,7 +19,7 @@ from tensormt.qarla.checks import (
     check_similarities,
     check_triples,
 )
-from tensormt.qarla.counting import chunk_cases, set_counts, triple_weights
+from tensormt.qarla.counting import chunk_cases, set_counts, triple_weights, write_masks
 
 
 def jack(
@@ -89,16 +89,8 @@ def _jacks(
 def _apart(am: Tensor, aa: Tensor, together: bool) -> Tensor:
     """Return the bit mask of metrics with x(a, a') ≤ x(a, m), int64 [T,M,A,A]."""
     to_model = am.transpose(1, 2)
-    cases, models, peers, metrics = to_model.shape
-    shape = (cases, models, peers, peers)
-    mask = torch.full(shape, int(together), dtype=torch.int64, device=am.device)
-    for k in range(metrics):
-        passed = aa[:, None, :, :, k] <= to_model[..., None, k]
-        if together:
-            mask &= passed
-        else:
-            mask |= passed.to(torch.int64) << k
-    return mask
+    passes = (aa[:, None, :, :, k] <= to_model[..., None, k] for k in range(am.shape[-1]))
+    return write_masks(passes, together).to(torch.int64)
 
 
 def pack(family: Tensor) -> Tensor:
