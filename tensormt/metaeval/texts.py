@@ -18,19 +18,24 @@ from tensormt.trees import TreeBatch
 Parse = Callable[[list[str]], TreeBatch]
 
 
+def _key(text: str | None) -> str:
+    """Return the text, "" for one that is absent or only white space."""
+    return text if text and text.strip() else ""
+
+
 class Texts:
-    """The different texts among those given; None and "" are one absent or empty text."""
+    """The different texts among those given; what is absent or blank is one empty text."""
 
     def __init__(self, texts: Iterable[str | None], parse: Parse | None = None) -> None:
         self._numbers: dict[str, int] = {"": 0}
         for text in texts:
-            self._numbers.setdefault(text or "", len(self._numbers))
+            self._numbers.setdefault(_key(text), len(self._numbers))
         self._parse = parse
         self._batches: dict[str, Any] = {}
 
     def index(self, texts: Sequence[str | None]) -> Tensor:
         """Return the place of each text in the prepared batches, int64 [B]; 0 where empty."""
-        return torch.tensor([self._numbers[text or ""] for text in texts], dtype=torch.int64)
+        return torch.tensor([self._numbers[_key(text)] for text in texts], dtype=torch.int64)
 
     def batch(self, metric: Metric[Any]) -> Any:
         """Return all texts as the metric reads them: a TokenBatch, or a TreeBatch."""

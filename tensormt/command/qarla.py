@@ -1,0 +1,134 @@
+"""`tensormt qarla`: combine metrics by QUEEN, judge them by KING, the test bed by JACK."""
+
+import argparse
+import json
+import math
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from tensormt.command.metaeval import add_data_options, human_tables, parse_with, read_data
+from tensormt.errors import TensorMTError
+from tensormt.metaeval.layout import columns, number
+from tensormt.qarla.counting import TRIPLES
+from tensormt.qarla.report import Options, Report, make_report
+from tensormt.qarla.texts import PAPERS_OWN, bed_from_texts
+from tensormt.registry import make
+
+EXAMPLES = f"""
+examples:
+  tensormt qarla DATA.jsonl -m rouge1-content-stem vector vector-8 bleu stm --human fluency
+  tensormt qarla DATA.jsonl -m rouge1 vector bleu --subset extractive=Lead-3,NEUSUM --plots FIGURES
+  tensormt qarla DATA.jsonl -m rouge1 bleu --min-references 5 --max-references 10 -f json
+
+The references of a segment are its models, the systems its peers. Metrics are those of
+`tensormt list`, with options as in stm:max_depth=4,balance=f1, and the paper's own:
+  {", ".join(PAPERS_OWN)}
+"""
+
+
+def add(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the subcommand."""
+    parser = subparsers.add_parser(
+        "qarla",
+        help="QUEEN, KING, JACK and the best set of metrics",
+        description="QARLA (Amigó et al. 2005): metrics combined without weights, and judged.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_data_options(parser)
+    parser.add_argument(
+        "--include",
+        nargs="+",
+        default=[],
+        metavar="METRIC",
+        help="metrics that the best set must hold",
+    )
+    parser.add_argument(
+        "--exclude",
+        nargs="+",
+        default=[],
+        metavar="METRIC",
+        help="report a second best set without these metrics",
+    )
+    parser.add_argument(
+        "--subset",
+        nargs="+",
+        default=[],
+        metavar="NAME=SYSTEM,…",
+        help="sets of systems whose reliability (JACK) is reported",
+    )
+    parser.add_argument("--triples", default="pairs", choices=TRIPLES)
+    parser.add_argument(
+        "--literal", action="store_true", help="KING without leaving the model out of its own QUEEN"
+    )
+    parser.add_argument("--plots", type=Path, metavar="FOLDER", help="write the figures there")
+    parser.add_argument("-f", "--format", default="text", choices=["text", "json"])
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print what QARLA says of a test bed."""
+    test = read_data(args)
+    human = human_tables(args, test) if args.human else {}
+    bed = bed_from_texts(test, args.metrics, make, parse_with(args.parser, args.quiet))
+    options = Options(args.triples, not args.literal, tuple(args.include), tuple(args.exclude))
+    report = make_report(bed, test.systems, options, _subsets(args.subset), human)
+    if args.plots:
+        from tensormt.qarla.plots import save_plots
+
+        save_plots(report, args.plots)
+    if args.format == "json":
+        print(json.dumps(_without_nan(asdict(report)), indent=1))
+    else:
+        print(render(report))
+    return 0
+
+
+def _subsets(items: list[str]) -> dict[str, list[str]]:
+    subsets = {}
+    for item in items:
+        name, equals, systems = item.partition("=")
+        if not equals or not systems:
+            raise TensorMTError(f"--subset {item!r}: expected NAME=SYSTEM,SYSTEM")
+        subsets[name] = systems.split(",")
+    return subsets
+
+
+def _without_nan(value: Any) -> Any:
+    """Write numbers that do not exist as null, which JSON has, unlike NaN."""
+    if isinstance(value, dict):
+        return {key: _without_nan(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_without_nan(item) for item in value]
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def render(report: Report) -> str:
+    """Lay the report out as the tables of the paper's study."""
+    kings = [[name, number(value)] for name, value in report.kings.items()]
+    for label, found in (("best set", report.best), ("best set without", report.best_without)):
+        if found:
+            kings.append([f"{label}: {' + '.join(found['metrics'])}", number(found["king"])])
+    people = list(report.human)
+    queens = [
+        [name, number(value), *(number(report.human[key]["scores"][name]) for key in people)]
+        for name, value in sorted(report.queens.items(), key=lambda item: -item[1])
+    ]
+    if people:
+        for statistic in ("pearson", "spearman"):
+            cells = (number(report.human[key][statistic]) for key in people)
+            queens.append([f"{statistic} with QUEEN", "", *cells])
+    parts = [
+        [[f"metric ({report.cases} cases)", "KING"], *kings],
+        [["system (best set)", "QUEEN", *people], *queens],
+        [["peers (best set)", "JACK"], *([k, number(v)] for k, v in report.jacks.items())],
+        [["criterion", "humans ranked first"], *([k, v] for k, v in report.ranked_first.items())],
+    ]
+    if report.king_against_people:
+        against = [
+            [name, str(len(found["sets"])), number(found["pearson"]), number(found["spearman"])]
+            for name, found in report.king_against_people.items()
+        ]
+        parts.append([["KING against correlation", "sets", "pearson", "spearman"], *against])
+    return "\n\n".join(columns(part) for part in parts)
