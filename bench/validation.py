@@ -6,7 +6,7 @@
 
 FOLDER holds `webnlg20`, `wmt23_zhen_mqm`, `e2e17` and `summeval`, each with a `segments.jsonl` as
 `tensormt metaeval` reads it. The papers' own corpora (MTC-P2, MTC-P4, ACL05-MTE, ISCORPUS) cannot
-be had freely. `--no-trees` leaves out what needs a parser. docs/validation.md discusses the numbers.
+be had freely. `--no-trees` leaves out what needs a parser. docs/validation.md discusses them.
 """
 
 import argparse
