@@ -17,7 +17,8 @@ Python's `str.split()`: Unicode, control characters 28 to 31 included.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -31,12 +32,18 @@ NATIVE = ("13a", "none", "char")
 
 _SPACE, _ALONE, _STOP, _DIGIT, _DASH = 1, 2, 3, 4, 5
 _SPACES = bytes([*range(9, 14), *range(28, 33)])
-_WIDE_SPACES = [0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000]
-_WIDE_CODES = np.array(
-    [int.from_bytes(chr(code).encode().ljust(3, b"\n"), "big") for code in _WIDE_SPACES]
-)
-# a white space of two bytes is compared without the byte that follows it
-_NARROW_CODES = np.array([code >> 8 for code in _WIDE_CODES[:2]])
+_WIDE_SPACES = [0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000]
+# which of the characters from U+1000 to U+3FFF, all of three bytes, are white space
+_IS_WIDE_SPACE = np.zeros(0x3000, bool)
+_IS_WIDE_SPACE[np.array(_WIDE_SPACES) - 0x1000] = True
+# mteval replaces &quot; &amp; &lt; &gt; in this order, so that &amp;lt; becomes < in one go
+_ENTITY = re.compile(rb"&(?:quot;|(?:amp;)?lt;|(?:amp;)?gt;|amp;)")
+_SYMBOLS = {
+    b"&quot;": b'"',
+    b"&amp;": b"&",
+    **dict.fromkeys((b"&lt;", b"&amp;lt;"), b"<"),
+    **dict.fromkeys((b"&gt;", b"&amp;gt;"), b">"),
+}
 
 
 def _classes() -> bytes:
@@ -88,27 +95,28 @@ def tokenize(
     parts: list[pa.Array] = []
     lengths: list[np.ndarray] = [np.zeros(0, np.int64)]
     for first in range(0, len(lines), _CHUNK):
-        texts = list(_texts(lines[first : first + _CHUNK], first))
+        texts = _texts(lines[first : first + _CHUNK], first)
+        if lowercase:
+            texts = [line.lower() for line in texts]
         if foreign is not None:
-            cased = [line.lower() for line in texts] if lowercase else texts
-            texts = [foreign(line.rstrip()) for line in cased]
-        buffer = _buffer(texts, first, name, lowercase and foreign is None)
-        strings, count = _cut(buffer, name)
+            texts = [foreign(line.rstrip()) for line in texts]
+        strings, count = _cut(_buffer(texts, first, name), name)
         parts.append(strings)
         lengths.append(count)
     return pa.chunked_array(parts, pa.string()), np.concatenate(lengths)
 
 
-def _texts(lines: Sequence[str | bytes | None], first: int) -> Iterator[str]:
+def _texts(lines: Sequence[str | bytes | None], first: int) -> list[str]:
     """The lines as str: None is an absent line, bytes are decoded."""
+    texts = []
     for number, line in enumerate(lines, first + 1):
         if isinstance(line, str):
-            yield line
+            texts.append(line)
         elif line is None:
-            yield ""
+            texts.append("")
         elif isinstance(line, bytes):
             try:
-                yield line.decode()
+                texts.append(line.decode())
             except UnicodeDecodeError as error:
                 raise TensorMTError(
                     f"line {number}: byte {line[error.start]:#04x} is not UTF-8: "
@@ -118,28 +126,29 @@ def _texts(lines: Sequence[str | bytes | None], first: int) -> Iterator[str]:
             raise TensorMTError(
                 f"line {number} is {type(line).__name__}, expected str: pass one string a segment"
             )
+    return texts
 
 
-def _buffer(texts: list[str], first: int, name: str, lowercase: bool) -> bytes:
+def _buffer(texts: list[str], first: int, name: str) -> bytes:
     """One UTF-8 buffer of the lines, each followed by a line feed, with one more in front."""
-    joined = "\n".join(texts)
-    if lowercase:
-        # a text in pure ASCII has a fast path that one other character would close for all lines
-        joined = joined.lower() if joined.isascii() else "\n".join([line.lower() for line in texts])
-    if joined.count("\n") != max(len(texts) - 1, 0):
-        texts = [line.lower() for line in texts] if lowercase else texts
-        joined = "\n".join([_one_line(line, name) for line in texts])
-    elif name == "13a" and "<skipped>" in joined:
-        joined = joined.replace("<skipped>", "")
-    if name == "13a" and "&" in joined:
-        for entity, symbol in (("&quot;", '"'), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">")):
-            joined = joined.replace(entity, symbol)
+    buffer = _joined(texts, first)
+    if np.count_nonzero(np.frombuffer(buffer, np.uint8) == 10) != len(texts) + 1:
+        buffer = _joined([_one_line(line, name) for line in texts], first)
+    elif name == "13a" and b"<" in buffer:
+        buffer = buffer.replace(b"<skipped>", b"")
+    if name == "13a" and b"&" in buffer:
+        buffer = _ENTITY.sub(lambda entity: _SYMBOLS[entity[0]], buffer)
+    return buffer
+
+
+def _joined(texts: list[str], first: int) -> bytes:
     try:
-        return f"\n{joined}\n".encode()
+        # line by line: one line beyond Latin letters would otherwise widen the whole chunk
+        return b"\n".join([b"", *[line.encode() for line in texts], b""])
     except UnicodeEncodeError as error:
-        line = first + joined.count("\n", 0, error.start - 1) + 1
+        line = first + next(k for k, text in enumerate(texts, 1) if text is error.object)
         raise TensorMTError(
-            f"line {line}: character {joined[error.start - 1]!r} has no UTF-8 form: "
+            f"line {line}: character {error.object[error.start]!r} has no UTF-8 form: "
             "read the text as UTF-8"
         ) from None
 
@@ -154,13 +163,14 @@ def _one_line(line: str, name: str) -> str:
 
 def _blank_wide_spaces(data: np.ndarray) -> None:
     """Overwrite the bytes of every white space beyond ASCII by blanks, in place."""
-    lead = np.flatnonzero((data == 0xC2) | ((data >= 0xE1) & (data <= 0xE3)))
-    if not len(lead):
-        return
-    code = (data[lead].astype(np.int64) << 8) | data[lead + 1]
-    narrow = lead[np.isin(code, _NARROW_CODES)]
-    wide = lead[np.isin((code << 8) | data[lead + 2], _WIDE_CODES[2:])]
-    data[np.concatenate([narrow, narrow + 1, wide, wide + 1, wide + 2])] = 32
+    two = np.flatnonzero(data == 0xC2)
+    two = two[(data[two + 1] == 0x85) | (data[two + 1] == 0xA0)]
+    # the lead bytes E1, E2, E3 begin the characters from U+1000 to U+3FFF
+    three = np.flatnonzero((data - np.uint8(0xE1)) < 3)
+    high, mid, low = (data[three + k].astype(np.int64) for k in range(3))
+    code = ((high - 0xE1) << 12) | ((mid & 0x3F) << 6) | (low & 0x3F)
+    three = three[_IS_WIDE_SPACE[code]]
+    data[np.concatenate([two, two + 1, three, three + 1, three + 2])] = 32
 
 
 def _cut(buffer: bytes, name: str) -> tuple[pa.Array, np.ndarray]:

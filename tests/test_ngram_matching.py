@@ -81,7 +81,6 @@ def test_sorting_equals_plain_python(
     with pytest.MonkeyPatch.context() as patch:
         for module in (columns, matching):
             patch.setattr(module, "LONGEST", 4)
-        patch.setattr("tensormt.ngram.references.LONGEST", 4)
         check(rows, top)
 
 

@@ -63,7 +63,7 @@ def bleu(
     zero = (found == 0) & real
     precision = found / possible
     if smooth == "exp":
-        precision = torch.where(zero, 0.5 ** zero.cumsum(-1) / possible, precision)
+        precision = torch.where(zero, torch.exp2(-zero.cumsum(-1).double()) / possible, precision)
     elif smooth == "floor":
         precision = torch.where(zero, float(value or 0.0) / possible, precision)
     elif smooth == "epsilon":

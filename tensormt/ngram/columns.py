@@ -13,12 +13,12 @@ from torch import Tensor
 
 from tensormt.tokens import TokenBatch
 
-__all__ = ["LONGEST", "column_type", "columns", "cut"]
+__all__ = ["LONGEST", "column_type", "columns", "cut", "tailed"]
 
-# longest reference that is compared outright: its counts fit one byte
+# longest segment that is compared outright: its counts fit one byte
 LONGEST = 255
 # cells (reference position x hypothesis position x segment) compared at a time: fits the cache
-_CELLS = 1 << 18
+_CELLS = 1 << 19
 
 
 def cut(lengths: list[int]) -> Iterator[tuple[int, int]]:
@@ -54,13 +54,20 @@ def column_type(batch: TokenBatch) -> torch.dtype:
     return torch.int16 if len(batch.dictionary) < (1 << 15) - 2 else torch.int32
 
 
-def columns(tokens: Tensor, batch: TokenBatch, rows: Tensor, side: int) -> Tensor:
-    """The segments rows [b] of a batch as [T,b], from its tokens [n]; padded by value of a side."""
+def tailed(tokens: Tensor) -> Tensor:
+    """Tokens [n] with a tail behind them, so that a window of columns may start at any of them."""
+    return torch.nn.functional.pad(tokens, (0, LONGEST + 1))
+
+
+def columns(tokens: Tensor, batch: TokenBatch, rows: Tensor, side: int, spare: int = 0) -> Tensor:
+    """The segments rows [b] of a batch as [T+spare,b], given its tailed tokens in any id space.
+
+    Padding is the smallest integer of the type plus the side. One host sync (the width).
+    """
     lengths = batch.lengths[rows]
-    width = int(lengths.max())
-    if not width:
-        return tokens.new_zeros(0, rows.shape[0])
+    width = int(lengths.max()) + spare
+    # a view of all windows of this width: picking one copies a run of tokens
+    windows = tokens.as_strided((max(tokens.shape[0] - width + 1, 0), width), (1, 1))
+    laid = windows.index_select(0, batch.starts[rows]).t().contiguous()
     place = torch.arange(width, device=rows.device)[:, None]
-    index = (batch.starts[rows] + place).clamp_max_(tokens.shape[0] - 1)
-    laid = tokens.take(index)
     return laid.masked_fill_(place >= lengths, torch.iinfo(tokens.dtype).min + side)

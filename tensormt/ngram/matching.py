@@ -7,8 +7,8 @@ Short segments are compared outright. With tokens along the first axis and segme
 are plain byte operations over contiguous segments, without sorting, hashing or sizes that depend on
 the data. The column sums of Eₙ count the n-gram that starts at i in the reference; the same with
 the hypothesis itself, for j < i only, gives its rank among equal ones. It is a clipped match when
-its rank is below its largest count in one reference. Segments with a reference beyond 255 tokens,
-where the square of the length tells, go through the sorting counter; both give the same numbers.
+its rank is below its largest count in one reference. Segments of more than 255 tokens, where the
+square of the length tells, go through the sorting counter; both give the same numbers.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from tensormt.irregular import equal, nonzero
+from tensormt.irregular import argsort, equal, nonzero
 from tensormt.kernels.counts import occurrences
-from tensormt.ngram.columns import LONGEST, columns
+from tensormt.ngram.columns import LONGEST, columns, cut, tailed
 from tensormt.ngram.keys import ngrams
 from tensormt.ngram.references import References
 from tensormt.tokens import TokenBatch
@@ -59,31 +59,33 @@ class Matches(NamedTuple):
     orders: list[Order]
 
 
-def compare(hyp: Tensor, refs: Sequence[Tensor], max_order: int) -> list[Order]:
-    """Compare tokens hyp [T,b] with refs R x [T',b], all of one integer type.
+def compare(hyp: Tensor, refs: Tensor, widths: Sequence[int], max_order: int) -> list[Order]:
+    """Compare tokens hyp [T,b] with R references [Σ(T'+1),b], of one integer type.
 
-    Padding is the smallest integer of the type for the hypothesis and the next one for references.
+    The references stand one below the other, T' = widths[r] rows each and a row of padding. Padding
+    is the smallest integer of the type for the hypothesis and the next one for references.
     """
     size, segments = hyp.shape
-    dtype = torch.uint8 if max([size, *map(len, refs)]) <= LONGEST else torch.int32
+    dtype = torch.uint8 if max(size, *widths) <= LONGEST else torch.int32
     # row d of the view holds, at i, the token d+1-T places from i: the earlier ones or padding
     earlier = torch.cat([torch.full_like(hyp, torch.iinfo(hyp.dtype).min + 1), hyp])
     shifted = earlier.as_strided((size, size, segments), (segments, segments, 1))
-    sides = [_counts(equal(shifted, hyp[None]), max_order, 0, dtype)]
-    sides += [_counts(equal(ref[:, None], hyp[None]), max_order, 1, dtype) for ref in refs]
-    return [Order(rank, torch.stack(counts)) for rank, *counts in zip(*sides, strict=True)]
-
-
-def _counts(same: Tensor, max_order: int, step: int, dtype: torch.dtype) -> list[Tensor]:
-    """Column sums of Eₙ for every order, given E₁ [T',T,b]: N tensors [T-n+1,b].
-
-    A step of the hypothesis goes with one of the reference (1), or none where rows are shifts (0).
-    """
-    counts = [same.view(torch.uint8).sum(0, dtype=dtype)]
-    for _ in range(1, max_order):
-        same = same[: same.shape[0] - step, :-1] & same[step:, 1:]
-        counts.append(same.view(torch.uint8).sum(0, dtype=dtype))
-    return counts
+    rank = equal(shifted, hyp[None]).view(torch.uint8)
+    same = equal(refs[:, None], hyp[None]).view(torch.uint8)
+    orders = []
+    for order in range(max_order):
+        if order:
+            # a shift stays a shift; in the references both sides go one token on
+            rank = rank[:, :-1] & rank[:, 1:]
+            same = same[:-1, :-1] & same[1:, 1:]
+        counts = same.new_empty(len(widths), *same.shape[1:], dtype=dtype)
+        row = 0
+        for count, width in zip(counts, widths, strict=True):
+            # n-grams that would reach into the next reference end at the row of padding
+            torch.sum(same[row : row + width], 0, dtype=dtype, out=count)
+            row += width + 1
+        orders.append(Order(rank.sum(0, dtype=dtype), counts))
+    return orders
 
 
 def clipped_matches(
@@ -97,22 +99,34 @@ def clipped_matches(
     ours = torch.arange(hyp.shape[1], device=hyp.device) < hyp_lengths[:, None]
     theirs = torch.arange(refs.shape[2], device=refs.device) < ref_lengths[:, :, None]
     columns = hyp.masked_fill(~ours, low).t().contiguous()
-    others = refs.masked_fill(~theirs, low + 1).permute(1, 2, 0).contiguous()
-    found = compare(columns, list(others), max_order)
+    others = refs.masked_fill(~theirs, low + 1)
+    # one more row below each reference keeps its n-grams apart from the next
+    others = torch.nn.functional.pad(others, (0, 1), value=low + 1).flatten(1).t().contiguous()
+    found = compare(columns, others, [refs.shape[2]] * refs.shape[1], max_order)
     return torch.stack([order.matched.sum(0) for order in found], 1)
 
 
 def matches(hyp: TokenBatch, refs: References, max_order: int) -> Iterator[Matches]:
     """The matches of all segments, part by part; every segment is in exactly one part.
 
-    The parts and their columns are those of the references, laid out once for all systems.
+    Segments of similar length share a part. One host sync a part (its longest segments).
     """
-    tokens = refs.align(hyp)
-    for rows, others in refs.parts:
-        if others is None:
-            found = _sorted(hyp[rows], [stream[rows] for stream in refs.streams], max_order)
+    tokens = tailed(refs.align(hyp))
+    longest = torch.maximum(hyp.lengths, refs.lengths.amax(0))
+    order = argsort(longest)
+    sizes = longest[order].tolist()
+    for low, high in cut(sizes):
+        rows = order[low:high]
+        if sizes[high - 1] > LONGEST:
+            found = _sorted(hyp[rows], [stream[rows] for stream in refs], max_order)
         else:
-            found = compare(columns(tokens, hyp, rows, 0), others, max_order)
+            others = [
+                columns(flat, stream, rows, 1, spare=1)
+                for flat, stream in zip(refs.column_tokens, refs, strict=True)
+            ]
+            widths = [column.shape[0] - 1 for column in others]
+            ours = columns(tokens, hyp, rows, 0)
+            found = compare(ours, torch.cat(others), widths, max_order)
         yield Matches(rows, hyp.starts[rows], found)
 
 

@@ -17,10 +17,9 @@ import torch
 from torch import Tensor
 
 from tensormt.errors import TensorMTError
-from tensormt.irregular import argsort
 from tensormt.kernels.counts import spread
 from tensormt.metric import check_aligned
-from tensormt.ngram.columns import LONGEST, column_type, columns, cut
+from tensormt.ngram.columns import column_type, tailed
 from tensormt.ngram.frequencies import Frequencies
 from tensormt.ngram.keys import ngrams
 from tensormt.tokens import TokenBatch, unify
@@ -87,9 +86,9 @@ class References(Sequence[TokenBatch]):
         """The reference length closest to each of lengths [B], the shorter of two; int64 [B]."""
         gap = (self.lengths - lengths).abs()
         # one number that orders by gap, then by length; absent references come last
-        rank = gap * (1 << 31) + self.lengths
+        rank = (gap << 32) + self.lengths
         rank = rank.masked_fill(self.lengths == 0, torch.iinfo(torch.int64).max)
-        return self.lengths.gather(0, rank.argmin(0, keepdim=True))[0]
+        return rank.amin(0) & ((1 << 32) - 1)
 
     def totals(self, max_order: int) -> Tensor:
         """The number of n-grams in each segment's references, int64 [B,N]."""
@@ -122,27 +121,10 @@ class References(Sequence[TokenBatch]):
         return self._frequencies[max_order]
 
     @cached_property
-    def parts(self) -> list[tuple[Tensor, list[Tensor] | None]]:
-        """Segments of similar length [b] and their references as columns R x [T,b]; None if long.
-
-        One host sync (the lengths).
-        """
+    def column_tokens(self) -> list[Tensor]:
+        """The tokens of every stream in the type in which columns are compared."""
         dtype = column_type(self.streams[0])
-        tokens = [stream.tokens.to(dtype) for stream in self.streams]
-        longest = self.lengths.amax(0)
-        order = argsort(longest)
-        sizes = longest[order].tolist()
-        parts: list[tuple[Tensor, list[Tensor] | None]] = []
-        for low, high in cut(sizes):
-            rows = order[low:high]
-            laid = None
-            if sizes[high - 1] <= LONGEST:
-                laid = [
-                    columns(flat, stream, rows, 1)
-                    for flat, stream in zip(tokens, self.streams, strict=True)
-                ]
-            parts.append((rows, laid))
-        return parts
+        return [tailed(stream.tokens.to(dtype)) for stream in self.streams]
 
     def align(self, hyp: TokenBatch) -> Tensor:
         """The tokens of a hypothesis in the ids of the references, in the type of their columns.

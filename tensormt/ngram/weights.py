@@ -16,7 +16,7 @@ from torch import Tensor
 from tensormt import hashing
 from tensormt.errors import TensorMTError
 from tensormt.irregular import nonzero
-from tensormt.ngram.columns import columns
+from tensormt.ngram.columns import columns, tailed
 from tensormt.ngram.frequencies import Frequencies
 from tensormt.ngram.matching import Matches
 from tensormt.ngram.references import References
@@ -27,7 +27,7 @@ __all__ = ["counted", "information", "recurrence", "single", "zipf"]
 
 def counted(part: Matches, hyp: TokenBatch, table: Frequencies) -> list[Tensor]:
     """How often each matched n-gram stands in the whole test set, int64 [T-n+1,b] an order."""
-    words = columns(hyp.hashes, hyp, part.rows, 0)
+    words = columns(tailed(hyp.hashes), hyp, part.rows, 0)
     key = words
     found = []
     for number, order in enumerate(part.orders, 1):

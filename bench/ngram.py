@@ -1,0 +1,292 @@
+"""The n-gram family against sacrebleu, torchmetrics, bleuscore (Rust) and nltk.
+
+    python bench/ngram.py [--data FOLDER] [--segments N] [--repeats N] [--json]
+    python bench/ngram.py --memory 1000000
+
+FOLDER holds `segments.jsonl` of a human-judged set, or several such folders (nine systems, and a
+tenth as second reference, are taken from the segments that have ten); without it a corpus of
+Zipf-like words is made. All times are from text to scores, and every result is compared with the
+peer's before a time is printed. One thread; times are processor time of the process, ours and the
+peer's in turn, the shortest of a few. Caches of sacrebleu's tokenisers are emptied before each of
+its runs, so that it pays for every line once.
+
+`--memory N` streams N segments in chunks and prints the peak of the resident set on the way.
+"""
+
+import argparse
+import json
+import logging
+import os
+import random
+import resource
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+os.environ["OMP_NUM_THREADS"] = os.environ["RAYON_NUM_THREADS"] = "1"
+
+import bleuscore
+import torch
+from nltk.translate.nist_score import corpus_nist
+from sacrebleu.metrics import BLEU as SacreBLEU
+from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
+from sacrebleu.tokenizers.tokenizer_re import TokenizerRegexp
+from torchmetrics.functional.text import sacre_bleu_score
+
+from tensormt.ngram import BLEU, BM, BMA, NIST, NM, References
+from tensormt.tokens import TokenBatch
+
+SYSTEMS = 9
+CHUNK = 2000
+
+
+def real(folder: Path) -> tuple[list[list[str]], list[list[str]]]:
+    """Nine systems and two references from the sets in a folder that have ten systems."""
+    systems: list[list[str]] = [[] for _ in range(SYSTEMS)]
+    refs: list[list[str]] = [[], []]
+    for path in sorted([*folder.glob("segments.jsonl"), *folder.glob("*/segments.jsonl")]):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            segment = json.loads(line)
+            outputs = [output["hyp"] for output in segment["sys"].values()]
+            if len(outputs) <= SYSTEMS or not segment["refs"][0].split():
+                continue
+            for stream, output in zip(systems, outputs, strict=False):
+                stream.append(output)
+            refs[0].append(segment["refs"][0])
+            refs[1].append(outputs[SYSTEMS] if outputs[SYSTEMS].split() else segment["refs"][0])
+    return systems, refs
+
+
+def made(segments: int, seed: int = 1) -> tuple[list[list[str]], list[list[str]]]:
+    """Nine systems and two references of Zipf-like words, each a noisy copy of a hidden text."""
+    rng = random.Random(seed)
+    words = ["".join(rng.choices("etaoinshrdlu", k=rng.randint(1, 9))) for _ in range(20_000)]
+    weights = [1 / (rank + 3) for rank in range(len(words))]
+
+    def noisy(tokens: list[str], rate: float) -> str:
+        changed = [rng.choice(words) if rng.random() < rate else token for token in tokens]
+        middle = len(changed) // 2
+        mark = rng.choice([",", " 1.5", " (so)", "-", ""])
+        return f"{' '.join(changed[:middle])}{mark} {' '.join(changed[middle:])}."
+
+    hidden = [
+        rng.choices(words, weights, k=max(3, int(rng.lognormvariate(2.95, 0.5))))
+        for _ in range(segments)
+    ]
+    streams = [[noisy(tokens, 0.3) for tokens in hidden] for _ in range(SYSTEMS + 2)]
+    return streams[:SYSTEMS], streams[SYSTEMS:]
+
+
+def forget() -> None:
+    """Empty the caches of sacrebleu's tokeniser."""
+    Tokenizer13a.__call__.cache_clear()
+    TokenizerRegexp.__call__.cache_clear()
+
+
+def compare(
+    ours: Callable[[], object], peer: Callable[[], object], repeats: int
+) -> tuple[float, float]:
+    """The shortest processor times of both, run in turn."""
+    times: tuple[list[float], list[float]] = ([], [])
+    for _ in range(repeats):
+        for call, seconds in zip((peer, ours), times, strict=True):
+            forget()
+            start = time.process_time()
+            call()
+            seconds.append(time.process_time() - start)
+    # ours is shorter by an order of magnitude: a few more runs even out the noise
+    for _ in range(4 * repeats):
+        start = time.process_time()
+        ours()
+        times[1].append(time.process_time() - start)
+    return min(times[1]), min(times[0])
+
+
+def check(name: str, ours: float, theirs: float, within: float) -> None:
+    if not abs(ours - theirs) <= within:
+        raise SystemExit(f"{name}: {ours} differs from the peer's {theirs}: no time is of interest")
+
+
+def measures(
+    systems: list[list[str]], refs: list[list[str]]
+) -> Iterator[tuple[str, Callable[[], object], Callable[[], object], float]]:
+    """Name, our call, the peer's call, and the ratio that is asked for; results are checked."""
+    hyps = systems[0]
+    lists = [list(own) for own in zip(*refs, strict=True)]
+
+    tokenizer = Tokenizer13a()
+    expected = [tokenizer(line.rstrip()).split() for line in hyps]
+    if TokenBatch.from_text(hyps).to_tokens() != expected:
+        raise SystemExit("13a tokens differ from sacrebleu's")
+    yield (
+        "13a tokens to ids / sacrebleu's tokeniser",
+        lambda: TokenBatch.from_text(hyps),
+        lambda: [tokenizer(line.rstrip()) for line in hyps],
+        15,
+    )
+
+    bleu = BLEU(effective_order=True)
+    sacre = SacreBLEU(effective_order=True)
+
+    def segments(chosen: list[list[str]]) -> list[torch.Tensor]:
+        ready = References.from_text(refs)
+        return [bleu(TokenBatch.from_text(lines), ready) for lines in chosen]
+
+    def sentences(chosen: list[list[str]]) -> list[list[float]]:
+        return [
+            [sacre.sentence_score(line, own).score for line, own in zip(lines, lists, strict=True)]
+            for lines in chosen
+        ]
+
+    for one, other in zip(segments(systems), sentences(systems), strict=True):
+        gap = (one - torch.tensor(other, dtype=torch.float64)).abs().max()
+        check("segment BLEU", float(gap), 0.0, 1e-9)
+    yield (
+        "segment BLEU, nine systems / sacrebleu",
+        lambda: segments(systems),
+        lambda: sentences(systems),
+        30,
+    )
+    yield (
+        "segment BLEU, one system / sacrebleu",
+        lambda: segments([hyps]),
+        lambda: sentences([hyps]),
+        18,
+    )
+
+    plain = BLEU()
+    ready = References.from_text(refs)
+    cached = SacreBLEU(references=refs)
+    check(
+        "corpus BLEU",
+        float(plain.corpus(TokenBatch.from_text(hyps), ready)),
+        cached.corpus_score(hyps, None).score,
+        1e-9,
+    )
+    yield (
+        "corpus BLEU, references cached / sacrebleu",
+        lambda: plain.corpus(TokenBatch.from_text(hyps), ready),
+        lambda: cached.corpus_score(hyps, None),
+        12,
+    )
+
+    def whole(smooth: str = "none") -> float:
+        batch, *streams = TokenBatch.from_texts([hyps, *refs])
+        return float(BLEU(smooth=smooth).corpus(batch, streams))
+
+    # torchmetrics counts in float32, and of two closest references takes the first, not the shorter
+    batch, only = TokenBatch.from_texts([hyps, refs[0]])
+    theirs = 100 * float(sacre_bleu_score(hyps, [[line] for line in refs[0]]))
+    check("torchmetrics", float(BLEU(smooth="none").corpus(batch, [only])), theirs, 1e-3)
+    yield "corpus BLEU / torchmetrics", whole, lambda: sacre_bleu_score(hyps, lists), 70
+
+    rust = bleuscore.compute(references=lists, predictions=hyps, max_order=4, smooth=False)
+    # it takes the shortest reference for the brevity penalty: precisions are what can be compared
+    rows = plain.statistics(TokenBatch.from_text(hyps), ready).sum(0)
+    for order, share in enumerate(rust["precisions"]):
+        check("bleuscore", float(rows[3 + order] / rows[7 + order]), share, 1e-3)
+    yield (
+        "corpus BLEU / bleuscore (Rust)",
+        whole,
+        lambda: bleuscore.compute(references=lists, predictions=hyps, max_order=4, smooth=False),
+        2,
+    )
+
+    words = TokenBatch.from_text(hyps, lowercase=True).to_tokens()
+    single = TokenBatch.from_text(refs[0], lowercase=True).to_tokens()
+    alone = [[own] for own in single]
+
+    def nist() -> float:
+        batch, stream = TokenBatch.from_texts([hyps, refs[0]], lowercase=True)
+        return float(NIST().corpus(batch, [stream]))
+
+    check("NIST", nist(), corpus_nist(alone, words), 1e-9)
+    yield (
+        "NIST from text / nltk from tokens",
+        nist,
+        lambda: corpus_nist(alone, words),
+        20,
+    )
+
+    def with_text(metric: BLEU | BM) -> torch.Tensor:
+        batch, *streams = TokenBatch.from_texts([hyps, *refs], lowercase=True)
+        return metric(batch, streams)
+
+    lower = BLEU(lowercase=True)
+    yield (
+        "BM / BLEU, from text (at most 2)",
+        lambda: with_text(BM()),
+        lambda: with_text(lower),
+        0.5,
+    )
+
+
+def stream(number: int) -> None:
+    """Score many segments chunk by chunk; print the peak of the resident set on the way."""
+    systems, refs = made(CHUNK)
+    metrics = [BLEU(), BM(), BMA(), NM(info="segment")]
+    sums: list[torch.Tensor | None] = [None] * len(metrics)
+    start = time.process_time()
+    print(f"{'segments':>10} {'peak MB':>8} {'seconds':>8}")
+    for done in range(0, number, CHUNK):
+        # every chunk has other words, so that nothing can be kept from the last one
+        tag = f" w{done}"
+        hyp, *streams = TokenBatch.from_texts(
+            [[line + tag for line in lines] for lines in (systems[done // CHUNK % SYSTEMS], *refs)]
+        )
+        ready = References(streams)
+        for place, metric in enumerate(metrics):
+            rows = metric.statistics(hyp, ready).sum(0)
+            old = sums[place]
+            sums[place] = rows if old is None else old + rows
+        if done // CHUNK in (0, 9, 49, 99, 199) or done + CHUNK >= number:
+            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+            seconds = time.process_time() - start
+            print(f"{done + CHUNK:>10} {peak:>8.0f} {seconds:>8.1f}", flush=True)
+    for metric, total in zip(metrics, sums, strict=True):
+        if total is not None:
+            print(f"{metric.name}: {float(metric.score(total, segment=False)):.4f}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--data", type=Path, help="folder with */segments.jsonl")
+    parser.add_argument("--segments", type=int, default=2000, help="segments of the made corpus")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--memory", type=int, default=0, help="only stream so many segments")
+    parser.add_argument("--json", action="store_true")
+    args = parser.parse_args()
+    torch.set_num_threads(1)
+    logging.getLogger("sacrebleu").setLevel(logging.ERROR)
+    if args.memory:
+        stream(args.memory)
+        return
+    systems, refs = real(args.data) if args.data else made(args.segments)
+    size = len(refs[0])
+    rows = []
+    for name, ours, peer, asked in measures(systems, refs):
+        mine, theirs = compare(ours, peer, args.repeats)
+        rows.append(
+            {
+                "measure": name,
+                "microseconds": 1e6 * mine / size,
+                "peer_microseconds": 1e6 * theirs / size,
+                "ratio": theirs / mine,
+                "asked": asked,
+            }
+        )
+        if not args.json:
+            if len(rows) == 1:
+                print(f"{size} segments, 2 references; microseconds of processor time a segment")
+                print(f"{'':44} {'tensormt':>9} {'peer':>9} {'ratio':>7} {'asked':>6}")
+            print(
+                f"{name:44} {rows[-1]['microseconds']:9.2f} {rows[-1]['peer_microseconds']:9.1f} "
+                f"{rows[-1]['ratio']:7.1f} {asked:6}",
+                flush=True,
+            )
+    if args.json:
+        print(json.dumps({"segments": size, "rows": rows}))
+
+
+if __name__ == "__main__":
+    main()
