@@ -123,6 +123,36 @@ def test_pairs_and_their_formulas(monkeypatch, block):
             assert ours == pytest.approx(formula(**counts), abs=1e-14)
 
 
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**9), st.integers(1, 40), st.sampled_from([1, 2, 5, 1000]))
+def test_counting_without_looking_at_pairs(seed, items, levels):
+    human, metric = tied(seed, (3, items), levels), tied(seed + 1, (3, items), 4)
+    mask = torch.from_numpy(np.random.default_rng(seed).random((3, items)) < 0.7)
+    counted = metaeval.count_pairs(human.masked_fill(~mask, NAN), metric, mask)
+    for k in range(3):
+        keep = mask[k]
+        counts = oracle_pairs(human[k][keep].tolist(), metric[k][keep].tolist())
+        ours = (
+            counted.concordant,
+            counted.discordant,
+            counted.human_ties,
+            counted.metric_ties,
+            counted.both_ties,
+        )
+        assert [part[k].item() for part in ours] == list(counts.values())
+
+
+def test_many_items_and_extreme_scores():
+    human = torch.tensor([math.inf, -math.inf, 1e300, -1e300, 0.0], dtype=torch.float64)
+    assert metaeval.tau_b(human, human).item() == pytest.approx(1, abs=1e-12)
+    assert metaeval.tau_b(human, -human).item() == pytest.approx(-1, abs=1e-12)
+    many, other = tied(1, (5000,), 300), tied(2, (5000,), 10**6)
+    expected = scipy.stats.kendalltau(many, other)[0]
+    assert metaeval.tau_b(many, other).item() == pytest.approx(expected, abs=1e-12)
+    with pytest.raises(TensorMTError, match="too many pairs for tie calibration"):
+        metaeval.agreement(many.expand(2, -1), other.expand(2, -1), "accuracy_ties")
+
+
 def test_darr_leaves_out_small_human_gaps():
     human, metric = tied(1, (40,), 100), tied(2, (40,))
     counts = oracle_pairs(human.tolist(), metric.tolist(), least_gap=2.0)

@@ -22,10 +22,14 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from tensormt.errors import TensorMTError
 from tensormt.metaeval.correlation import full_mask
+from tensormt.metaeval.inversions import compare_orders
 
-# Comparisons alive at a time.
-BLOCK = 1 << 22
+# Cells alive at a time.
+BLOCK = 1 << 20
+# Pairs that tie calibration sorts at most: some 80 bytes each.
+CALIBRATED = 1 << 25
 
 
 @dataclass(frozen=True)
@@ -54,42 +58,50 @@ class Pairs:
         return self.concordant - self.discordant
 
 
-def count_pairs(
-    human: Tensor, metric: Tensor, mask: Tensor | None = None, least_gap: float = 0.0
-) -> Pairs:
-    """Count the pairs i < j of real items by how both sides order them.
+def count_pairs(human: Tensor, metric: Tensor, mask: Tensor | None = None) -> Pairs:
+    """Count the pairs of real items by how both sides order them; see `inversions`.
 
-    human, metric [..., N], mask bool [..., N]. With ``least_gap`` > 0, pairs that people tie or
-    set apart by less are left out altogether (25 points of raw direct assessment in WMT's DARR).
+    human, metric [..., N], mask bool [..., N].
     """
     real = full_mask(human, mask)
     shape, items = human.shape[:-1], human.shape[-1]
     human, metric, real = (side.reshape(-1, items) for side in (human, metric, real))
-    counts = torch.zeros((5, len(human)), dtype=torch.int64, device=human.device)
-    step = max(1, BLOCK // max(1, len(human) * items))
-    for start in range(0, items, step):
-        rows = slice(start, start + step)
-        first = torch.arange(items, device=human.device)[rows, None]
-        later = first < torch.arange(items, device=human.device)
-        used = real[:, rows, None] & real[:, None, :] & later
+    count = real.sum(dim=-1)
+    total = count * (count - 1) // 2
+    parts = [
+        compare_orders(human[rows], metric[rows], real[rows]) for rows in _blocks(len(human), items)
+    ]
+    discordant, by_human, by_metric, both = (torch.cat(part) for part in zip(*parts, strict=True))
+    concordant = total - by_human - by_metric + both - discordant
+    kinds = (concordant, discordant, by_human - both, by_metric - both, both)
+    return Pairs(*(kind.reshape(shape) for kind in kinds))
+
+
+def count_pairs_apart(
+    human: Tensor, metric: Tensor, mask: Tensor | None = None, least_gap: float = 0.0
+) -> Pairs:
+    """Count only the pairs that people set apart by at least ``least_gap``, each looked at.
+
+    WMT's DARR: 25 points of raw direct assessment.
+    """
+    real = full_mask(human, mask)
+    shape, items = human.shape[:-1], human.shape[-1]
+    human, metric, real = (side.reshape(-1, items) for side in (human, metric, real))
+    counts = torch.zeros((3, len(human)), dtype=torch.int64, device=human.device)
+    for rows in _blocks(items, len(human) * items):
         gap = human[:, rows, None] - human[:, None, :]
-        if least_gap > 0:
-            used = used & (gap.abs() >= least_gap)
-        by_human = gap.sign()
-        by_metric = (metric[:, rows, None] - metric[:, None, :]).sign()
-        human_tie, metric_tie = by_human == 0, by_metric == 0
-        same = by_human == by_metric
-        both = human_tie & metric_tie
-        kinds = (
-            same & ~both,
-            ~same & ~human_tie & ~metric_tie,
-            human_tie & ~metric_tie,
-            metric_tie & ~human_tie,
-            both,
-        )
-        for k, kind in enumerate(kinds):
+        used = real[:, rows, None] & real[:, None, :] & (gap >= least_gap) & (gap > 0)
+        lead = metric[:, rows, None] - metric[:, None, :]
+        for k, kind in enumerate((lead > 0, lead < 0, lead == 0)):
             counts[k] += (kind & used).sum(dim=(1, 2))
-    return Pairs(*(row.reshape(shape) for row in counts))
+    concordant, discordant, tied = (row.reshape(shape) for row in counts)
+    return Pairs(concordant, discordant, torch.zeros_like(tied), tied, torch.zeros_like(tied))
+
+
+def _blocks(rows: int, width: int) -> list[slice]:
+    """Cut rows so that a block of them holds a bounded number of cells."""
+    step = max(1, BLOCK // max(1, width))
+    return [slice(start, start + step) for start in range(0, rows, step)]
 
 
 def tau_a(human: Tensor, metric: Tensor, mask: Tensor | None = None) -> Tensor:
@@ -119,7 +131,10 @@ def tau_wmt10(
     human: Tensor, metric: Tensor, mask: Tensor | None = None, least_gap: float = 0.0
 ) -> Tensor:
     """Return the tau of WMT 2010-2012 and, with a gap, of DARR, float64 [...]."""
-    pairs = count_pairs(human, metric, mask, least_gap)
+    if least_gap > 0:
+        pairs = count_pairs_apart(human, metric, mask, least_gap)
+    else:
+        pairs = count_pairs(human, metric, mask)
     return _ratio(pairs.balance - pairs.metric_ties, pairs.ordered + pairs.metric_ties)
 
 
@@ -153,6 +168,11 @@ def calibrated_accuracy(
     """
     real = full_mask(human, mask)
     items = human.shape[-1]
+    if human.shape[-2] * items * (items - 1) // 2 > CALIBRATED:
+        raise TensorMTError(
+            f"{human.shape[-2]} groups of {items} items have too many pairs for tie calibration:"
+            " group by segment or by system"
+        )
     i, j = torch.triu_indices(items, items, offset=1, device=human.device)
     used = real[..., i] & real[..., j]
     by_human = (human[..., i] - human[..., j]).sign()
