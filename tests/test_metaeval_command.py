@@ -13,6 +13,7 @@ from tensormt.metaeval import data
 from tensormt.metaeval.scores import collect_texts, score_metric
 from tensormt.metaeval.sweep import sweep
 from tensormt.registry import make
+from tensormt.trees import TreeBatch
 
 WORDS = "the a cat dog sat ran on in mat house day night it was all long".split()
 
@@ -108,23 +109,31 @@ def test_score_files(tmp_path, capsys):
         run(files[0], files[1], "--scores", files[2])
 
 
-def test_trees_are_parsed(jsonl, capsys, monkeypatch):
-    from tensormt.trees import TreeBatch
+def test_trees_are_parsed_once_and_kept(jsonl, capsys, monkeypatch, tmp_path):
+    seen = []
 
     class Flat:
+        fingerprint = "flat-1"
+
         @classmethod
-        def load(cls, name):
-            assert name == "flat"
+        def load(cls, name, trusted):
+            assert (name, trusted) == ("flat", False)
             return cls()
 
         def parse(self, lines, progress):
             progress(len(lines))
+            seen.extend(lines)
             flat = [" ".join(f"(X {word})" for word in line.split()) for line in lines]
             return TreeBatch.from_brackets([f"(S {tree})" if tree else "" for tree in flat])
 
     monkeypatch.setattr("tensormt.parser.Parser", Flat)
-    run(jsonl, "-m", "stm", "hwcm", "--orders", 2, "--parser", "flat", "--statistic", "pearson")
-    assert "stm" in capsys.readouterr().out
+    for _ in range(2):
+        run(jsonl, "-m", "stm", "hwcm", "--orders", 2, "--parser", "flat", "--statistic", "pearson",
+            "--cache", tmp_path / "parses", "-f", "json")  # fmt: skip
+        rows = json.loads(capsys.readouterr().out)["rows"]
+        assert {row["metric"] for row in rows} == {"stm-2", "hwcm-2"}
+        assert all("|refs:2|parser:flat-1|" in row["signature"] for row in rows)
+    assert len(seen) == len(set(seen))
 
 
 def test_orders_are_swept_where_a_metric_has_one():

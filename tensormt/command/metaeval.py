@@ -2,9 +2,10 @@
 
 import argparse
 import json
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -16,7 +17,10 @@ from tensormt.metaeval.levels import GROUPINGS, STATISTICS
 from tensormt.metaeval.scores import LEVELS, Scores, collect_texts, score_metric
 from tensormt.metaeval.study import Contest, Plan, Row, contests, measure
 from tensormt.metaeval.sweep import sweep
+from tensormt.metric import Metric
+from tensormt.ngram.base import NgramMetric
 from tensormt.progress import Progress
+from tensormt.tables import tsv
 from tensormt.trees import TreeBatch
 
 EXAMPLES = """
@@ -130,6 +134,12 @@ def add_data_options(parser: argparse.ArgumentParser) -> None:
         metavar="NAME|PATH",
         help="parser for metrics that compare trees",
     )
+    parser.add_argument(
+        "--trusted",
+        action="store_true",
+        help="open a supar checkpoint although a pickle can run any code",
+    )
+    parser.add_argument("--cache", metavar="DIR", help="folder to keep parses in")
     parser.add_argument("-q", "--quiet", action="store_true", help="no progress bar")
 
 
@@ -150,17 +160,25 @@ def human_tables(args: argparse.Namespace, test: TestSet) -> dict[str, Tensor]:
     return {name: test.scores(name) for name in names}
 
 
-def parse_with(name: str, quiet: bool) -> Callable[[list[str]], TreeBatch]:
-    """Return a function that loads the parser when it is first needed, and parses."""
+class Forest:
+    """Text to trees for a command: a parser, its cache if asked for, and a bar."""
 
-    def parse(lines: list[str]) -> TreeBatch:
+    def __init__(self, args: argparse.Namespace) -> None:
+        from tensormt.cache import Forester
         from tensormt.parser import Parser
 
-        parser = Parser.load(name)
-        with Progress(len(lines), "parse", "texts", quiet=quiet) as bar:
-            return parser.parse(lines, bar)
+        parser = Parser.load(args.parser, args.trusted)
+        self.forester = Forester(parser, Path(args.cache) if args.cache else None)
+        self.fingerprint, self.quiet = self.forester.fingerprint, args.quiet
 
-    return parse
+    def __call__(self, lines: list[str]) -> TreeBatch:
+        with Progress(len(lines), "parse", "texts", quiet=self.quiet) as self.forester.progress:
+            return self.forester(lines)
+
+
+def forest_for(args: argparse.Namespace, metrics: Sequence[Metric[Any]]) -> Forest | None:
+    """Load the parser where one of the metrics compares trees."""
+    return None if all(isinstance(m, NgramMetric) for m in metrics) else Forest(args)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -185,8 +203,8 @@ def _from_texts(
     args: argparse.Namespace,
 ) -> tuple[dict[str, Tensor], list[Scores], tuple[Tensor, int]]:
     test = read_data(args)
-    texts = collect_texts(test, parse_with(args.parser, args.quiet))
     named = sweep(args.metrics, args.orders)
+    texts = collect_texts(test, forest_for(args, [metric for _, metric in named]))
     metrics = [score_metric(metric, name, test, texts) for name, metric in named]
     numbers, names = test.document_numbers()
     return human_tables(args, test), metrics, (numbers, len(names))
@@ -218,10 +236,11 @@ def _render(args: argparse.Namespace, rows: list[Row], tests: list[Contest]) -> 
         found = {"rows": [asdict(row) for row in rows], "tests": [asdict(test) for test in tests]}
         return json.dumps(found, indent=1)
     if args.format == "tsv":
-        lines = [list(asdict(row).values()) for row in rows]
-        header = list(asdict(rows[0]))
-        return "\n".join(
-            "\t".join("" if c is None else str(c) for c in line) for line in [header, *lines]
-        )
+        cells = [[_text(value) for value in asdict(row).values()] for row in rows]
+        return tsv([list(asdict(rows[0])), *cells])
     text = (layout.by_order if args.orders else layout.by_metric)(rows)
     return "\n\n".join([text, layout.of_contests(tests)]) if tests else text
+
+
+def _text(value: str | float | None) -> str:
+    return "" if value is None else str(value)

@@ -7,13 +7,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from tensormt.command.metaeval import add_data_options, human_tables, parse_with, read_data
+from tensormt.command.metaeval import add_data_options, forest_for, human_tables, read_data
 from tensormt.errors import TensorMTError
-from tensormt.metaeval.layout import columns, number
+from tensormt.metaeval.layout import number
 from tensormt.qarla.counting import TRIPLES
 from tensormt.qarla.report import Options, Report, make_report
-from tensormt.qarla.texts import PAPERS_OWN, bed_from_texts
+from tensormt.qarla.texts import PAPERS_OWN, bed_from_texts, is_papers_own
 from tensormt.registry import make
+from tensormt.tables import aligned
 
 EXAMPLES = f"""
 examples:
@@ -71,7 +72,9 @@ def run(args: argparse.Namespace) -> int:
     """Print what QARLA says of a test bed."""
     test = read_data(args)
     human = human_tables(args, test) if args.human else {}
-    bed = bed_from_texts(test, args.metrics, make, parse_with(args.parser, args.quiet))
+    metrics = {name: make(name) for name in args.metrics if not is_papers_own(name)}
+    forest = forest_for(args, list(metrics.values()))
+    bed = bed_from_texts(test, args.metrics, metrics.__getitem__, forest)
     options = Options(args.triples, not args.literal, tuple(args.include), tuple(args.exclude))
     report = make_report(bed, test.systems, options, _subsets(args.subset), human)
     if args.plots:
@@ -131,4 +134,4 @@ def render(report: Report) -> str:
             for name, found in report.king_against_people.items()
         ]
         parts.append([["KING against correlation", "sets", "pearson", "spearman"], *against])
-    return "\n\n".join(columns(part) for part in parts)
+    return "\n\n".join(aligned(part) for part in parts)

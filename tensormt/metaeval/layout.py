@@ -4,17 +4,7 @@ import math
 from collections.abc import Sequence
 
 from tensormt.metaeval.study import Contest, Row
-
-
-def columns(rows: Sequence[Sequence[str]]) -> str:
-    """Align the cells of rows under each other, the first column left, the others right."""
-    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-    lines = []
-    for row in rows:
-        cells = [row[0].ljust(widths[0])]
-        cells += [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
-        lines.append("  ".join(cells).rstrip())
-    return "\n".join(lines)
+from tensormt.tables import aligned
 
 
 def number(value: float | None) -> str:
@@ -38,7 +28,7 @@ def by_metric(rows: Sequence[Row]) -> str:
         cells = {(row.metric, row.statistic): _cell(row) for row in here}
         lines = [[f"{human}, {level} level", *statistics]]
         lines += [[name, *(cells[name, s] for s in statistics)] for name in names]
-        parts.append(columns(lines))
+        parts.append(aligned(lines))
     return "\n\n".join(parts)
 
 
@@ -62,7 +52,7 @@ def by_order(rows: Sequence[Row]) -> str:
         lines += [[str(n), *(placed.get((name, n), "") for name in names)] for n in orders]
         if any(not n for _, n in placed):
             lines.append(["no order", *(placed.get((name, 0), "") for name in names)])
-        parts.append(columns(lines))
+        parts.append(aligned(lines))
     return "\n\n".join(parts)
 
 
@@ -85,4 +75,4 @@ def of_contests(found: Sequence[Contest]) -> str:
         ]
         for c in found
     ]
-    return columns(lines)
+    return aligned(lines)

@@ -87,7 +87,7 @@ def score_metric(metric: Metric[Any], name: str, test: TestSet, texts: Texts) ->
     segments = metric.score(statistics, segment=True).masked_fill(~present, torch.nan)
     return Scores(
         name,
-        metric.signature,
+        texts.signature(metric, most),
         segments,
         statistics.masked_fill(~present[..., None], 0),
         lambda sums: metric.score(sums, segment=False),

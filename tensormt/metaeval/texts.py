@@ -12,6 +12,8 @@ from torch import Tensor
 
 from tensormt.errors import TensorMTError
 from tensormt.metric import Metric
+from tensormt.ngram.base import NgramMetric
+from tensormt.scoring import GIVEN
 from tensormt.tokens import TokenBatch
 from tensormt.trees import TreeBatch
 
@@ -30,8 +32,9 @@ class Texts:
         self._numbers: dict[str, int] = {"": 0}
         for text in texts:
             self._numbers.setdefault(_key(text), len(self._numbers))
-        self._parse = parse
-        self._batches: dict[str, Any] = {}
+        self.parse = parse
+        self._tokens: dict[str, TokenBatch] = {}
+        self._trees: TreeBatch | None = None
 
     def index(self, texts: Sequence[str | None]) -> Tensor:
         """Return the place of each text in the prepared batches, int64 [B]; 0 where empty."""
@@ -39,13 +42,21 @@ class Texts:
 
     def batch(self, metric: Metric[Any]) -> Any:
         """Return all texts as the metric reads them: a TokenBatch, or a TreeBatch."""
-        kind = str(getattr(metric, "tokenize", "trees"))
-        if kind not in self._batches:
-            strings = list(self._numbers)
-            if kind != "trees":
-                self._batches[kind] = TokenBatch.from_text(strings, tokenize=kind)
-            elif self._parse is None:
+        strings = list(self._numbers)
+        if isinstance(metric, NgramMetric):
+            if metric.tokenize not in self._tokens:
+                made = TokenBatch.from_text(strings, tokenize=metric.tokenize)
+                self._tokens[metric.tokenize] = made
+            return self._tokens[metric.tokenize]
+        if self._trees is None:
+            if self.parse is None:
                 raise TensorMTError(f"{metric.name} compares trees: give a parser")
-            else:
-                self._batches[kind] = self._parse(strings)
-        return self._batches[kind]
+            self._trees = self.parse(strings)
+        return self._trees
+
+    def signature(self, metric: Metric[Any], references: int) -> str:
+        """Return what reproduces a score: metric, options, references, parser, version."""
+        facts: dict[str, object] = {"refs": references}
+        if not isinstance(metric, NgramMetric):
+            facts["parser"] = getattr(self.parse, "fingerprint", GIVEN)
+        return metric.signed(facts)

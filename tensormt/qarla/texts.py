@@ -37,6 +37,11 @@ PAPERS_OWN = (
 )
 
 
+def is_papers_own(name: str) -> bool:
+    """Is this one of the paper's measures, and not a metric of the package?"""
+    return name in PAPERS_OWN or name.startswith("vector-")
+
+
 class Cases:
     """The texts of every case, peers first, padded with None to the largest number of models."""
 
@@ -68,8 +73,8 @@ class Cases:
         """Counts of whole sentences."""
         return bags.sentence_counts(self.texts)
 
-    def own(self, name: str) -> Tensor | None:
-        """Return the paper's measure of that name, float64 [T,N,N]; None: it has none."""
+    def own(self, name: str) -> Tensor:
+        """Return the paper's measure of that name, float64 [T,N,N]."""
         measures: dict[str, Callable[[], Tensor]] = {
             "rouge1": lambda: similarity.rouge1(self.words),
             "rouge1-stem": lambda: similarity.rouge1(bags.word_counts(self.texts, stems=True)),
@@ -83,12 +88,10 @@ class Cases:
         }
         if name in measures:
             return measures[name]()
-        if name.startswith("vector-"):
-            terms = name.removeprefix("vector-")
-            if not terms.isdigit() or int(terms) < 1:
-                raise TensorMTError(f"{name!r}: expected a number of terms, as in vector-8")
-            return similarity.truncated_vector_model(self.content, int(terms))
-        return None
+        terms = name.removeprefix("vector-")
+        if not terms.isdigit() or int(terms) < 1:
+            raise TensorMTError(f"{name!r}: expected a number of terms, as in vector-8")
+        return similarity.truncated_vector_model(self.content, int(terms))
 
 
 def bed_from_texts(
@@ -108,13 +111,13 @@ def bed_from_texts(
     index = index.masked_fill(index == 0, -1)
     tables = {}
     for name in names:
-        table = cases.own(name)
-        if table is None:
-            metric = metric_named(name)
-            batch = pool.batch(metric)
-            if isinstance(metric, TestSetMetric):
-                # Every text is a reference to some other, so all of them are the test set.
-                metric.fit([batch])
-            table = similarities(metric, batch, index)
-        tables[name] = table
+        if is_papers_own(name):
+            tables[name] = cases.own(name)
+            continue
+        metric = metric_named(name)
+        batch = pool.batch(metric)
+        if isinstance(metric, TestSetMetric):
+            # Every text is a reference to some other, so all of them are the test set.
+            metric.fit([batch])
+        tables[name] = similarities(metric, batch, index)
     return Bed.from_tables(tables, cases.present, cases.peers)
