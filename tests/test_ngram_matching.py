@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tensormt.errors import TensorMTError
 from tensormt.kernels.counts import Keys, clipped, occurrences, spread
-from tensormt.ngram import References, columns, matching
+from tensormt.ngram import References, columns, compare, matching, references
 from tensormt.ngram.keys import ngrams, orders
 from tensormt.tokens import TokenBatch
 
@@ -79,7 +79,7 @@ def test_sorting_equals_plain_python(
     rows: list[tuple[list[str], list[list[str]]]], top: int
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        for module in (columns, matching):
+        for module in (columns, matching, references):
             patch.setattr(module, "LONGEST", 4)
         check(rows, top)
 
@@ -111,7 +111,7 @@ def test_id_tensors_without_a_host_sync(
     padded = [shared[k * len(rows) : (k + 1) * len(rows)].ids for k in range(len(refs) + 1)]
     for k, ids in enumerate(padded[1:]):
         others[:, k, : ids.shape[1]] = ids
-    found = matching.clipped_matches(padded[0], hyp.lengths, others, refs.lengths.t(), top)
+    found = compare.clipped_matches(padded[0], hyp.lengths, others, refs.lengths.t(), top)
     assert found.dtype == torch.int64
     assert found.tolist() == [
         [sum(oracle.clip(h, r, n).values()) for n in range(1, top + 1)] for h, r in rows

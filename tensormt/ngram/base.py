@@ -82,6 +82,11 @@ class TestSetMetric(NgramMetric):
             )
         self.counts = counts
 
+    @property
+    def needs_table(self) -> bool:
+        """Whether these settings use the counts over the whole test set."""
+        return True
+
     def fit(self: Self, refs: Sequence[TokenBatch]) -> Self:
         """Count the n-grams of the references of the test set, or of one more piece of it."""
         if self.counts is None:

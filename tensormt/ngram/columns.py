@@ -1,6 +1,6 @@
 """Segments laid out as columns [T,b], in parts of similar length that fit the cache.
 
-The comparison of matching.py wants tokens along the first axis and segments along the last, so that
+The comparison of compare.py wants tokens along the first axis and segments along the last, so that
 every step runs over contiguous segments; sorting by length keeps the padding small.
 """
 
@@ -11,14 +11,13 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
+from tensormt.ngram.compare import LONGEST
 from tensormt.tokens import TokenBatch
 
-__all__ = ["LONGEST", "column_type", "columns", "cut", "tailed"]
+__all__ = ["column_type", "columns", "cut", "tailed"]
 
-# longest segment that is compared outright: its counts fit one byte
-LONGEST = 255
 # cells (reference position x hypothesis position x segment) compared at a time: fits the cache
-_CELLS = 1 << 19
+_CELLS = 1 << 20
 
 
 def cut(lengths: list[int]) -> Iterator[tuple[int, int]]:

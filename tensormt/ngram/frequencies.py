@@ -85,8 +85,13 @@ class Frequencies:
         if not known.shape[0]:
             return torch.zeros_like(keys)
         known, counts = known.to(keys.device), counts.to(keys.device)
-        place = search(known, keys).clamp_max_(known.shape[0] - 1)
-        return torch.where(known[place] == keys, counts[place], 0)
+        # in rising order neighbouring searches walk the same part of the table
+        rising = argsort(keys)
+        ordered = keys[rising]
+        place = search(known, ordered).clamp_max_(known.shape[0] - 1)
+        found = torch.empty_like(keys)
+        found[rising] = torch.where(known[place] == ordered, counts[place], 0)
+        return found
 
     def rank(self, frequency: Tensor, max_order: int) -> Tensor:
         """Zipf's rank of n-grams of a frequency among all up to max_order, float64 [...].

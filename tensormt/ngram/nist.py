@@ -21,7 +21,7 @@ from tensormt.ngram.base import TestSetMetric, choose, totals
 from tensormt.ngram.frequencies import Frequencies
 from tensormt.ngram.matching import Matches, matches
 from tensormt.ngram.references import References
-from tensormt.ngram.weights import counted, information, recurrence, zipf
+from tensormt.ngram.weights import Held, counted, held, information, recurrence, zipf
 from tensormt.tokens import TokenBatch
 
 __all__ = ["NIST", "NM", "length_penalty"]
@@ -64,15 +64,17 @@ class NIST(TestSetMetric):
         words = ready.lengths.sum(0)
         rows = torch.empty(len(hyp), 3 + 2 * size, dtype=torch.float64, device=hyp.device)
         for part in matches(hyp, ready, size):
+            found = [held(order) for order in part.orders]
+            counts = None if table is None else counted(part, found, hyp, table)
             if self.info == "segment" or table is None:
-                info = information([order.total for order in part.orders], words[part.rows])
+                gains = information(part, found, None, words[part.rows])
             else:
-                info = information(counted(part, hyp, table), table.words)
-            gains = self.weigh(info, part, hyp, ready, table)
+                gains = information(part, found, counts, table.words)
+            weights = self.weights(part, found, ready, counts, table)
             rows[part.rows, 3 : 3 + size] = torch.stack(
                 [
-                    (gain * order.matched).sum(0)
-                    for gain, order in zip(gains, part.orders, strict=True)
+                    here.sums(gain if weight is None else gain * weight, len(part.rows))
+                    for here, gain, weight in zip(found, gains, weights, strict=True)
                 ],
                 1,
             )
@@ -87,16 +89,16 @@ class NIST(TestSetMetric):
         """Whether counts over the whole test set are needed."""
         return self.info == "testset"
 
-    def weigh(
+    def weights(
         self,
-        info: list[Tensor],
         part: Matches,
-        hyp: TokenBatch,
+        found: list[Held],
         refs: References,
+        counts: list[Tensor] | None,
         table: Frequencies | None,
-    ) -> list[Tensor]:
-        """What each n-gram gains if it matches, [T-n+1,b] an order."""
-        return info
+    ) -> Sequence[Tensor | None]:
+        """By what the information of each held n-gram is multiplied, [m] an order; None: by 1."""
+        return [None] * len(found)
 
     def score(self, statistics: Tensor, *, segment: bool | None = None) -> Tensor:
         rows = statistics.double()
@@ -135,16 +137,14 @@ class NM(NIST):
     def needs_table(self) -> bool:
         return self.info == "testset" or self.weighting == "zipf"
 
-    def weigh(
+    def weights(
         self,
-        info: list[Tensor],
         part: Matches,
-        hyp: TokenBatch,
+        found: list[Held],
         refs: References,
+        counts: list[Tensor] | None,
         table: Frequencies | None,
-    ) -> list[Tensor]:
-        if self.weighting == "zipf" and table is not None:
-            weights = zipf(counted(part, hyp, table), refs.number[part.rows], table)
-        else:
-            weights = recurrence(part, refs, self.recurrence == "occurrences")
-        return [gain * weight for gain, weight in zip(info, weights, strict=True)]
+    ) -> Sequence[Tensor | None]:
+        if self.weighting == "zipf" and counts is not None and table is not None:
+            return zipf(found, counts, refs.number[part.rows], table)
+        return recurrence(part, found, refs, self.recurrence == "occurrences")

@@ -21,7 +21,7 @@ from tensormt.ngram.base import TestSetMetric, choose, totals
 from tensormt.ngram.bleu import brevity_penalty
 from tensormt.ngram.frequencies import Frequencies
 from tensormt.ngram.matching import matches
-from tensormt.ngram.weights import counted, recurrence, single, zipf
+from tensormt.ngram.weights import counted, held, recurrence, single, zipf
 from tensormt.tokens import TokenBatch
 
 __all__ = ["BM", "BMA"]
@@ -56,6 +56,10 @@ class BM(TestSetMetric):
             **({"recurrence": self.recurrence} if self.weighting == "recurrence" else {}),
         }
 
+    @property
+    def needs_table(self) -> bool:
+        return self.weighting == "zipf"
+
     def statistics(self, hyp: TokenBatch, refs: Sequence[TokenBatch]) -> Tensor:
         hyp, ready = self.read(hyp, refs)
         size = self.max_order
@@ -63,14 +67,21 @@ class BM(TestSetMetric):
         rows = torch.empty(len(hyp), 3 + 4 * size, dtype=torch.float64, device=hyp.device)
         _, matched, possible, weighted, once = _columns(rows, size)
         for part in matches(hyp, ready, size):
+            found = [held(order) for order in part.orders]
             if table is None:
-                weights = recurrence(part, ready, self.recurrence == "occurrences")
+                weights = recurrence(part, found, ready, self.recurrence == "occurrences")
             else:
-                weights = zipf(counted(part, hyp, table), ready.number[part.rows], table)
-            hits = [order.matched for order in part.orders]
-            matched[part.rows] = torch.stack([hit.sum(0) for hit in hits], 1).double()
+                counts = counted(part, found, hyp, table)
+                weights = zipf(found, counts, ready.number[part.rows], table)
+            matched[part.rows] = torch.stack(
+                [order.matched.sum(0) for order in part.orders], 1
+            ).double()
             weighted[part.rows] = torch.stack(
-                [(weight * hit).sum(0) for weight, hit in zip(weights, hits, strict=True)], 1
+                [
+                    here.sums(weight, len(part.rows))
+                    for here, weight in zip(found, weights, strict=True)
+                ],
+                1,
             )
         rows[:, 0] = 1
         rows[:, 1] = hyp.lengths

@@ -17,9 +17,11 @@ import torch
 from torch import Tensor
 
 from tensormt.errors import TensorMTError
+from tensormt.irregular import argsort
 from tensormt.kernels.counts import spread
 from tensormt.metric import check_aligned
-from tensormt.ngram.columns import column_type, tailed
+from tensormt.ngram.columns import column_type, columns, cut, tailed
+from tensormt.ngram.compare import LONGEST, compare
 from tensormt.ngram.frequencies import Frequencies
 from tensormt.ngram.keys import ngrams
 from tensormt.tokens import TokenBatch, unify
@@ -48,6 +50,7 @@ class References(Sequence[TokenBatch]):
                 "give at least one that is not empty for every segment"
             )
         self._spread: dict[int, Tensor] = {}
+        self._distinct: dict[int, Tensor] = {}
         self._frequencies: dict[int, Frequencies] = {}
 
     @classmethod
@@ -107,12 +110,43 @@ class References(Sequence[TokenBatch]):
             self._spread[max_order] = torch.cat(parts)
         return self._spread[max_order]
 
+    def distinct(self, max_order: int) -> Tensor:
+        """The number of different n-grams in each segment's references, int64 [B,N]."""
+        if max_order not in self._distinct:
+            longest = self.lengths.amax(0)
+            order = argsort(longest)
+            sizes = longest[order].tolist()
+            found = self.lengths.new_empty(self.segments, max_order)
+            for low, high in cut(sizes):
+                rows = order[low:high]
+                if sizes[high - 1] > LONGEST:
+                    part = References([stream[rows] for stream in self.streams])
+                    found[rows] = part.spread(max_order).sum(2)
+                else:
+                    found[rows] = self._new(rows, max_order)
+            self._distinct[max_order] = found
+        return self._distinct[max_order]
+
+    def _new(self, rows: Tensor, max_order: int) -> Tensor:
+        """`distinct` of some segments [b]: n-grams that stand nowhere before, int64 [b,N]."""
+        number = torch.zeros(rows.shape[0], max_order, dtype=torch.int64, device=rows.device)
+        # a row of padding stands for the references before the first
+        before, widths = _padding(self.column_tokens[0], rows), [0]
+        for tokens, stream in zip(self.column_tokens, self.streams, strict=True):
+            laid = columns(tokens, stream, rows, 1, spare=1)
+            for n, order in enumerate(compare(laid[:-1], before, widths, max_order)):
+                place = torch.arange(order.rank.shape[0], device=rows.device)[:, None]
+                real = place < stream.lengths[rows] - n
+                number[:, n] += ((order.rank == 0) & (order.counts.amax(0) == 0) & real).sum(0)
+            before = torch.cat([before, laid])
+            widths.append(laid.shape[0] - 1)
+        return number
+
     def diversity(self, max_order: int) -> Tensor:
         """Different n-grams over all n-grams of the references (Eq. 4), float64 [B,N]; 0/0 is 1."""
         total = self.totals(max_order)
-        return torch.where(
-            total > 0, self.spread(max_order).sum(2).double() / total.clamp_min(1), 1.0
-        )
+        share = self.distinct(max_order).double() / total.clamp_min(1)
+        return torch.where(total > 0, share, 1.0)
 
     def frequencies(self, max_order: int) -> Frequencies:
         """The n-gram counts of these references as a whole test set."""
@@ -170,3 +204,8 @@ class References(Sequence[TokenBatch]):
 
     def __repr__(self) -> str:
         return f"References({len(self)} streams of {self.segments} segments)"
+
+
+def _padding(tokens: Tensor, rows: Tensor) -> Tensor:
+    """One row [1,b] of the references' padding."""
+    return tokens.new_full((1, rows.shape[0]), torch.iinfo(tokens.dtype).min + 1)

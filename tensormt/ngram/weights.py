@@ -4,11 +4,13 @@
     R(g)  = diver(n) · log₁₀( n + M(g)/refno )                    Qin & Specia (2015), Eq. 6
     R′(g) = log₁₀( 1 + r·f / refno )                              Eq. 7, f frequency, r rank
 
-All functions take the matches of some segments and give one tensor [T-n+1,b] for each order n; what
-they hold where nothing matches is 0 or finite, and not to be used.
+Weights are computed where they are needed: `held` lists the m places of an order at which the
+n-gram stands in a reference, and all other functions give one tensor [m] for each order.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -17,59 +19,112 @@ from tensormt import hashing
 from tensormt.errors import TensorMTError
 from tensormt.irregular import nonzero
 from tensormt.ngram.columns import columns, tailed
+from tensormt.ngram.compare import Order
 from tensormt.ngram.frequencies import Frequencies
 from tensormt.ngram.matching import Matches
 from tensormt.ngram.references import References
 from tensormt.tokens import TokenBatch
 
-__all__ = ["counted", "information", "recurrence", "single", "zipf"]
+__all__ = ["Held", "counted", "held", "information", "recurrence", "single", "zipf"]
 
 
-def counted(part: Matches, hyp: TokenBatch, table: Frequencies) -> list[Tensor]:
-    """How often each matched n-gram stands in the whole test set, int64 [T-n+1,b] an order."""
+class Held(NamedTuple):
+    """The n-grams of one order that stand in a reference, int64 [m]: place, segment; bool: match.
+
+    A place is counted in the [T-n+1,b] of the order's tensors, so that it names the first token
+    and the segment, and is the same for the n-gram without its last word.
+    """
+
+    place: Tensor
+    column: Tensor
+    matched: Tensor
+
+    def sums(self, weight: Tensor, segments: int) -> Tensor:
+        """The weights [m] of the matches summed by segment, float64 [b]."""
+        zeros = torch.zeros(segments, dtype=torch.float64, device=weight.device)
+        return zeros.index_add_(0, self.column, weight * self.matched)
+
+
+def held(order: Order) -> Held:
+    """Where the n-grams of an order stand in a reference."""
+    best = order.counts.amax(0)
+    place = nonzero(best > 0)
+    matched = (order.rank < best).reshape(-1)[place]
+    return Held(place, place % max(best.shape[1], 1), matched)
+
+
+def _counts(order: Order, place: Tensor) -> Tensor:
+    """Counts in each reference at some places, [R,m]."""
+    return order.counts.flatten(1)[:, place]
+
+
+def counted(part: Matches, found: list[Held], hyp: TokenBatch, table: Frequencies) -> list[Tensor]:
+    """How often each held n-gram stands in the whole test set, int64 [m] an order."""
     words = columns(tailed(hyp.hashes), hyp, part.rows, 0)
     key = words
-    found = []
-    for number, order in enumerate(part.orders, 1):
+    counts = []
+    for number, here in enumerate(found, 1):
         if number > 1:
             key = hashing.pair(key[:-1], words[number - 1 :])
-        here = nonzero(order.counts.amax(0) > 0)
-        frequency = table.of(number, key.reshape(-1)[here])
-        if bool((frequency == 0).any()):
-            raise TensorMTError(
-                "the references hold an n-gram that the counts of the test set lack: "
-                "fit the metric on all references that it is to score"
-            )
-        full = torch.zeros(order.rank.shape, dtype=torch.int64, device=key.device)
-        full.view(-1)[here] = frequency
-        found.append(full)
-    return found
+        counts.append(table.of(number, key.view(-1)[here.place]))
+    if bool(torch.stack([(count == 0).any() for count in counts]).any()):
+        raise TensorMTError(
+            "the references hold an n-gram that the counts of the test set lack: "
+            "fit the metric on all references that it is to score"
+        )
+    return counts
 
 
-def information(counts: list[Tensor], words: Tensor | int) -> list[Tensor]:
-    """Info of each n-gram in bits, given its counts by order and the number of words."""
+def information(
+    part: Matches, found: list[Held], counts: list[Tensor] | None, words: Tensor | int
+) -> list[Tensor]:
+    """Info of each held n-gram in bits, float64 [m] an order.
+
+    Counts are those of the test set and words its number of words; or None and the words of each
+    segment's references [b], for counts in the segment's references alone.
+    """
     info = []
-    for number, count in enumerate(counts):
-        prefix = words if number == 0 else counts[number - 1][:-1]
-        ratio = prefix / count.clamp_min(1).double()
-        info.append(torch.where(count > 0, torch.log2(ratio), 0.0))
+    for number, here in enumerate(found):
+        if counts is None:
+            count = _counts(part.orders[number], here.place).sum(0, dtype=torch.int64)
+        else:
+            count = counts[number]
+        if number == 0:
+            prefix = words if isinstance(words, int) else words[here.column]
+        elif counts is None:
+            prefix = _counts(part.orders[number - 1], here.place).sum(0, dtype=torch.int64)
+        else:
+            before = found[number - 1].place
+            spread = count.new_zeros(part.orders[number - 1].rank.numel())
+            spread[before] = counts[number - 1]
+            prefix = spread[here.place]
+        info.append(torch.log2(prefix / count.double()))
     return info
 
 
-def recurrence(part: Matches, refs: References, occurrences: bool) -> list[Tensor]:
-    """R(g) of each n-gram; M(g) counts references, or all occurrences in them."""
-    diver = refs.diversity(len(part.orders))[part.rows]
-    number = refs.number[part.rows]
+def recurrence(
+    part: Matches, found: list[Held], refs: References, occurrences: bool
+) -> list[Tensor]:
+    """R(g) of each held n-gram; M(g) counts references, or all occurrences in them."""
+    diver = refs.diversity(len(found))[part.rows]
+    number = refs.number[part.rows].double()
+    weights = []
+    for n, (here, order) in enumerate(zip(found, part.orders, strict=True), 1):
+        counts = _counts(order, here.place)
+        times = counts.sum(0, dtype=torch.int64) if occurrences else (counts > 0).sum(0)
+        share = times / number[here.column]
+        weights.append(diver[:, n - 1][here.column] * torch.log10(n + share))
+    return weights
+
+
+def zipf(
+    found: list[Held], counts: list[Tensor], number: Tensor, table: Frequencies
+) -> list[Tensor]:
+    """R′(g) of each held n-gram, given its counts and the number of references [b]."""
     return [
-        diver[:, n - 1]
-        * torch.log10(n + (order.total if occurrences else order.holders) / number.double())
-        for n, order in enumerate(part.orders, 1)
+        torch.log10(1 + table.rank(count, len(found)) * count / number[here.column])
+        for here, count in zip(found, counts, strict=True)
     ]
-
-
-def zipf(counts: list[Tensor], number: Tensor, table: Frequencies) -> list[Tensor]:
-    """R′(g) of each n-gram, given its counts by order and the number of references [b]."""
-    return [torch.log10(1 + table.rank(count, len(counts)) * count / number) for count in counts]
 
 
 def single(refs: References, max_order: int, table: Frequencies | None) -> Tensor:
