@@ -1,8 +1,47 @@
 """tensormt: syntactic and multi-reference evaluation of machine translation on torch tensors."""
 
+from typing import Any
+
 from tensormt.errors import TensorMTError
+from tensormt.ngram import BLEU, BM, BMA, NIST, NM, Frequencies, References
+from tensormt.scoring import Result, score
 from tensormt.syntax import DSTM, DTKM, HWCM, STM, TKM
+from tensormt.tokens import TokenBatch
 from tensormt.trees import TreeBatch
 from tensormt.version import __version__
 
-__all__ = ["DSTM", "DTKM", "HWCM", "STM", "TKM", "TensorMTError", "TreeBatch", "__version__"]
+__all__ = [
+    "BLEU",
+    "BM",
+    "BMA",
+    "DSTM",
+    "DTKM",
+    "HWCM",
+    "NIST",
+    "NM",
+    "STM",
+    "TKM",
+    "Frequencies",
+    "Parser",
+    "References",
+    "Result",
+    "TensorMTError",
+    "TokenBatch",
+    "TreeBatch",
+    "__version__",
+    "qarla",
+    "score",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Load the parser and QARLA when they are first asked for."""
+    if name == "Parser":
+        from tensormt.parser import Parser
+
+        return Parser
+    if name == "qarla":
+        from importlib import import_module
+
+        return import_module("tensormt.qarla")
+    raise AttributeError(f"module 'tensormt' has no attribute {name!r}")

@@ -28,7 +28,7 @@ class HeadRules(NamedTuple):
     coordination: str
 
     def rows(self) -> dict[str, list[tuple[str, frozenset[str]]]]:
-        """Label → its searches in order, (direction, labels); the last, without labels, fits all."""
+        """Label → its searches (direction, labels) in order; the last, without labels, fits all."""
         rows: dict[str, list[tuple[str, frozenset[str]]]] = {}
         for line in self.table.strip().splitlines():
             label, *words = line.split()

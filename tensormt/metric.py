@@ -11,7 +11,7 @@ BM) see from it which of the two they hold.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, ClassVar, Generic, TypeVar
 
 import torch
@@ -83,10 +83,14 @@ class Metric(ABC, Generic[Batch]):
     @property
     def signature(self) -> str:
         """Name, options and version: all that is needed to reproduce a score."""
+        return self.signed({})
+
+    def signed(self, facts: Mapping[str, object]) -> str:
+        """The signature with more facts, such as the number of references or the parser."""
         words = {True: "yes", False: "no"}
         fields = (
             f"{key}:{words[value] if isinstance(value, bool) else value}"
-            for key, value in self.options().items()
+            for key, value in {**self.options(), **facts}.items()
         )
         return "|".join((self.name, *fields, f"version:{__version__}"))
 

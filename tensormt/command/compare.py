@@ -1,0 +1,119 @@
+"""`tensormt compare`: does the difference between systems mean anything?"""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+import torch
+from torch import Tensor
+
+from tensormt import tables
+from tensormt.command import inputs
+from tensormt.command.score import cell
+from tensormt.compare import SAMPLES, SEED, Comparison, compare
+from tensormt.progress import Progress
+from tensormt.scoring import run as run_scorer
+
+__all__ = ["add", "run"]
+
+EXAMPLES = """
+examples:
+  tensormt compare ref.txt -i baseline.txt system.txt -m bleu stm
+  tensormt compare ref.txt -i a.txt b.txt c.txt --all-pairs --paired-ar -f json
+
+The first system is the baseline. p is the chance of a difference this large between systems that
+are equal; p (Holm) is corrected for the number of comparisons with the same metric.
+"""
+
+
+def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the subcommand."""
+    parser = subparsers.add_parser(
+        "compare",
+        help="is one system better than another?",
+        description="Compare systems with a paired test on any of the metrics.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    inputs.add_inputs(parser, ["bleu", "stm", "hwcm"])
+    tests = parser.add_mutually_exclusive_group()
+    tests.add_argument(
+        "--paired-bs",
+        dest="test",
+        action="store_const",
+        const="bs",
+        default="bs",
+        help=f"paired bootstrap, {SAMPLES['bs']} resamples (default)",
+    )
+    tests.add_argument(
+        "--paired-ar",
+        dest="test",
+        action="store_const",
+        const="ar",
+        help=f"approximate randomisation, {SAMPLES['ar']} trials",
+    )
+    parser.add_argument("--all-pairs", action="store_true", help="every system against every other")
+    parser.add_argument("--samples", type=int, metavar="N", help="number of resamples or trials")
+    parser.add_argument("--seed", type=int, default=SEED, metavar="N", help=f"(default {SEED})")
+    parser.add_argument("-f", "--format", default="text", choices=["text", "json", "tsv", "latex"])
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Gather the statistics of all segments, compare, print."""
+    corpus, scorer = inputs.load(args)
+    shown = inputs.names(list(corpus.hyps))
+    parts: dict[str, dict[str, list[Tensor]]] = {name: {} for name in shown.values()}
+    with Progress(corpus.segments, "compare", quiet=args.quiet) as bar:
+        inputs.watch(scorer, bar)
+        for chunk, found in run_scorer(scorer, corpus, inputs.chunk_size(args, scorer)):
+            for system, by_metric in found.items():
+                for spec, table in by_metric.items():
+                    parts[shown[system]].setdefault(spec, []).append(table)
+            bar(len(chunk))
+    statistics = {
+        name: {spec: torch.cat(rows) for spec, rows in found.items()}
+        for name, found in parts.items()
+    }
+    results = compare(
+        statistics, scorer.metrics, args.test, args.all_pairs, args.samples, args.seed
+    )
+    signatures = {spec: scorer.signature(spec, len(corpus.refs)) for spec in scorer.metrics}
+    print(_report(args, results, signatures))
+    return 0
+
+
+def _report(args: argparse.Namespace, results: list[Comparison], signatures: dict[str, str]) -> str:
+    samples = args.samples or SAMPLES[args.test]
+    if args.format == "json":
+        rows = [result._asdict() for result in results]
+        facts = {"test": args.test, "samples": samples, "seed": args.seed}
+        return json.dumps({**facts, "comparisons": rows, "signatures": signatures}, indent=1)
+    head = ["metric", "baseline", "system", "baseline score", "score", "95% interval", "p"]
+    table = [[*head, "p (Holm)"]]
+    for result in results:
+        interval = (
+            ""
+            if result.mean is None
+            else f"{cell(result.metric, result.mean)} ± {cell(result.metric, result.width or 0.0)}"
+        )
+        table.append(
+            [
+                result.metric,
+                result.baseline,
+                result.system,
+                cell(result.metric, result.baseline_score),
+                cell(result.metric, result.score),
+                interval,
+                f"{result.p:.4f}",
+                f"{result.p_holm:.4f}",
+            ]
+        )
+    if args.format == "tsv":
+        return tables.tsv(table)
+    if args.format == "latex":
+        return tables.latex(table)
+    name = "paired bootstrap" if args.test == "bs" else "approximate randomisation"
+    note = f"{name}, {samples} resamples, seed {args.seed}"
+    return "\n".join([tables.aligned(table), "", note, *signatures.values()])

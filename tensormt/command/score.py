@@ -1,0 +1,134 @@
+"""`tensormt score`: text in, scores out."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+
+from tensormt import tables
+from tensormt.command import inputs
+from tensormt.errors import TensorMTError
+from tensormt.progress import Progress
+from tensormt.scoring import Scorer, Sums
+from tensormt.scoring import run as run_scorer
+from tensormt.segments import SegmentWriter
+from tensormt.streams import Corpus
+
+__all__ = ["add", "run"]
+
+EXAMPLES = """
+examples:
+  tensormt score ref.txt -i hyp.txt                              # BLEU, STM, HWCM
+  tensormt score ref1.txt ref2.txt -i a.txt b.txt -m bleu nist bm bma nm
+  tensormt score ref.txt -i hyp.txt -m stm:max_depth=3,balance=f1 tkm:decay=0.5
+  tensormt score ref.txt -i hyp.txt --segments out.jsonl         # go on after a kill: --resume
+  tensormt score -i rows.jsonl -m bleu -f json                   # rows with hypothesis, references
+  tensormt score ref.ptb -i hyp.ptb --trees -m stm tkm dstm dtkm # parses at hand
+  zcat hyp.gz | tensormt score ref.txt -i - -m bleu
+
+Text has one segment a line; an empty reference line is an absent reference. Rows (.jsonl, or .tsv
+with a head) hold hypothesis, references (reference1, reference2, … in .tsv) and perhaps doc.
+mteval SGML and WMT XML files bring systems, references and documents along.
+BLEU is on 0-100, every other metric on its paper's scale.
+"""
+
+
+def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the subcommand."""
+    parser = subparsers.add_parser(
+        "score",
+        help="text in, scores out",
+        description="Score systems against references with any of the metrics.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    inputs.add_inputs(parser, ["bleu", "stm", "hwcm"])
+    parser.add_argument("-f", "--format", default="text", choices=["text", "json", "tsv", "latex"])
+    parser.add_argument(
+        "--segments", metavar="OUT", help="segment scores to a .jsonl, .tsv or .parquet file"
+    )
+    parser.add_argument(
+        "--resume", action="store_true", help="go on with --segments OUT where a run was stopped"
+    )
+    parser.add_argument("--documents", action="store_true", help="document scores too")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Score, and print one table or object."""
+    if args.resume and not args.segments:
+        raise TensorMTError("--resume goes with --segments OUT: name the file to go on with")
+    corpus, scorer = inputs.load(args)
+    if args.documents and corpus.docs is None:
+        raise TensorMTError(
+            "--documents needs document ids: give --docs FILE, rows with doc, or XML"
+        )
+    shown = inputs.names(list(corpus.hyps))
+    size = inputs.chunk_size(args, scorer)
+    writer = None
+    if args.segments:
+        mark = _fingerprint(corpus, scorer, size, shown)
+        writer = SegmentWriter(args.segments, mark, list(scorer.metrics), args.resume)
+    sums = writer.sums if writer else Sums()
+    start = writer.done if writer else 0
+    with Progress(corpus.segments, "score", quiet=args.quiet) as bar:
+        bar(start)
+        inputs.watch(scorer, bar)
+        for chunk, found in run_scorer(scorer, corpus, size, start):
+            found = {shown[system]: by_metric for system, by_metric in found.items()}
+            sums.add(found, chunk.docs)
+            if writer:
+                scores = {name: scorer.segment_scores(table) for name, table in found.items()}
+                writer.add(chunk.start, chunk.docs, scores, sums)
+            bar(len(chunk))
+    if writer:
+        writer.finish()
+    print(_report(args, corpus, scorer, sums, list(shown.values())))
+    return 0
+
+
+def _fingerprint(corpus: Corpus, scorer: Scorer, size: int, shown: dict[str, str]) -> str:
+    """A hash of all that the segment file depends on."""
+    facts = [corpus.digest, size, list(shown.values()), scorer.bracketed]
+    facts += [scorer.signature(spec, len(corpus.refs)) for spec in scorer.metrics]
+    return hashlib.blake2b(json.dumps(facts).encode(), digest_size=16).hexdigest()
+
+
+def _report(
+    args: argparse.Namespace, corpus: Corpus, scorer: Scorer, sums: Sums, systems: list[str]
+) -> str:
+    specs = list(scorer.metrics)
+    signatures = {spec: scorer.signature(spec, len(corpus.refs)) for spec in specs}
+    zero = dict.fromkeys(specs, 0.0)  # a corpus without segments
+    scores = sums.scores(scorer.metrics)
+    documents = sums.document_scores(scorer.metrics) if args.documents else {}
+    if args.format == "json":
+        found = {
+            name: {
+                spec: {"score": scores.get(name, zero)[spec], "signature": signatures[spec]}
+                for spec in specs
+            }
+            for name in systems
+        }
+        report = {"systems": found, "segments": corpus.segments}
+        if args.documents:
+            report["documents"] = documents
+        return json.dumps(report, indent=1, ensure_ascii=False)
+    rows = [["system", *specs]]
+    for name in systems:
+        rows.append([name, *(cell(spec, scores.get(name, zero)[spec]) for spec in specs)])
+        for doc, found_scores in documents.get(name, {}).items():
+            rows.append([f"  {doc}", *(cell(spec, found_scores[spec]) for spec in specs)])
+    if args.format == "tsv":
+        return tables.tsv(rows)
+    if args.format == "latex":
+        return tables.latex(rows)
+    return "\n".join([tables.aligned(rows), "", *signatures.values()])
+
+
+def cell(spec: str, value: float) -> str:
+    """A score for people: BLEU as sacrebleu prints it, tiny kernel values with an exponent."""
+    if spec.partition(":")[0] == "bleu":
+        return f"{value:.2f}"
+    return f"{value:.4f}" if value == 0 or value >= 1e-3 else f"{value:.2e}"

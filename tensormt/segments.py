@@ -1,0 +1,166 @@
+"""Segment scores to a file, in whole chunks, so that a killed run can go on.
+
+While a run lasts, rows go to `OUT.part`, and `OUT.state` says how many segments are done, how long
+the part file then was, and the sums so far; it is replaced in one step after every chunk. To go on,
+the part file is cut to that length. At the end the part becomes OUT and the state goes away: OUT is
+there whole or not at all. The state carries a fingerprint of inputs and options.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+import torch
+from torch import Tensor
+
+from tensormt.errors import TensorMTError
+from tensormt.scoring import Sums
+
+__all__ = ["SegmentWriter"]
+
+KINDS = (".jsonl", ".tsv", ".parquet")
+
+
+class SegmentWriter:
+    """Writes rows of (segment, system, doc, scores) to a .jsonl, .tsv or .parquet file."""
+
+    def __init__(self, path: str, fingerprint: str, metrics: Sequence[str], resume: bool) -> None:
+        self.path = Path(path)
+        if self.path.suffix not in KINDS:
+            raise TensorMTError(f"--segments {path}: the name must end in {', '.join(KINDS)}")
+        self.part = self.path.with_name(self.path.name + ".part")
+        self.state = self.path.with_name(self.path.name + ".state")
+        self.fingerprint, self.metrics = fingerprint, list(metrics)
+        self.done, self.sums = 0, Sums()
+        try:
+            self._file = self._go_on() if resume else None
+            if self._file is None:
+                self._file = self.part.open("wb")
+                self._write(self._head())
+                self._mark()
+        except OSError as error:
+            raise self._trouble(error) from None
+
+    def _head(self) -> bytes:
+        if self.path.suffix != ".tsv":
+            return b""
+        return "\t".join(["segment", "system", "doc", *self.metrics]).encode() + b"\n"
+
+    def _go_on(self) -> IO[bytes] | None:
+        """The part file of a run that was stopped, cut to its last whole chunk."""
+        if not (self.state.exists() and self.part.exists()):
+            return None
+        state = json.loads(self.state.read_text())
+        if state["fingerprint"] != self.fingerprint:
+            raise TensorMTError(
+                f"cannot resume {self.path}: inputs or options have changed since that run; "
+                "use the same ones, or start anew without --resume"
+            )
+        self.done = state["done"]
+        self.sums = Sums(*_tensors([state["corpus"], state["documents"]]))
+        file = self.part.open("r+b")
+        file.truncate(state["bytes"])
+        file.seek(0, os.SEEK_END)
+        return file
+
+    def add(
+        self,
+        start: int,
+        docs: Sequence[str] | None,
+        scores: Mapping[str, Mapping[str, Tensor]],
+        sums: Sums,
+    ) -> None:
+        """Write one chunk: scores by system and metric, and the sums after it."""
+        rows = []
+        systems = {
+            name: [found[spec].tolist() for spec in self.metrics] for name, found in scores.items()
+        }
+        count = len(next(iter(systems.values()))[0])
+        for place in range(count):
+            for name, columns in systems.items():
+                doc = docs[place] if docs is not None else None
+                rows.append(self._row(start + place + 1, name, doc, [c[place] for c in columns]))
+        try:
+            self._write("".join(rows).encode())
+            self.done, self.sums = start + count, sums
+            self._mark()
+        except OSError as error:
+            raise self._trouble(error) from None
+
+    def _row(self, number: int, system: str, doc: str | None, scores: Sequence[float]) -> str:
+        if self.path.suffix == ".tsv":
+            cells = [str(number), system, doc or "", *(repr(score) for score in scores)]
+            return "\t".join(" ".join(cell.split()) for cell in cells) + "\n"
+        row: dict[str, Any] = {"segment": number, "system": system}
+        if doc is not None:
+            row["doc"] = doc
+        row.update(zip(self.metrics, scores, strict=True))
+        return json.dumps(row, ensure_ascii=False) + "\n"
+
+    def _write(self, data: bytes) -> None:
+        assert self._file is not None
+        self._file.write(data)
+        self._file.flush()
+
+    def _mark(self) -> None:
+        """Say how far we are, in one step."""
+        assert self._file is not None
+        state = {
+            "fingerprint": self.fingerprint,
+            "done": self.done,
+            "bytes": self._file.tell(),
+            "corpus": _lists(self.sums.corpus),
+            "documents": _lists(self.sums.documents),
+        }
+        fresh = self.state.with_name(self.state.name + ".new")
+        fresh.write_text(json.dumps(state))
+        fresh.replace(self.state)
+
+    def finish(self) -> None:
+        """Put the file in its place."""
+        assert self._file is not None
+        try:
+            self._file.close()
+            if self.path.suffix == ".parquet":
+                self._to_parquet()
+            self.part.replace(self.path)
+            self.state.unlink()
+        except OSError as error:
+            raise self._trouble(error) from None
+
+    def _to_parquet(self) -> None:
+        """Rows of the part file as columns, a block at a time."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        fresh = self.part.with_name(self.part.name + ".new")
+        form = pa.schema(
+            [("segment", pa.int64()), ("system", pa.string()), ("doc", pa.string())]
+            + [(spec, pa.float64()) for spec in self.metrics]
+        )
+        with pq.ParquetWriter(fresh, form) as writer, self.part.open("rb") as lines:
+            while block := lines.readlines(1 << 24):
+                rows = [json.loads(line) for line in block]
+                writer.write_table(pa.Table.from_pylist(rows, form))
+        fresh.replace(self.part)
+
+    def _trouble(self, error: OSError) -> TensorMTError:
+        kept = f"; {self.done} segments are kept, go on with --resume" if self.done else ""
+        return TensorMTError(f"{self.path} cannot be written: {error.strerror}{kept}")
+
+
+def _lists(sums: Any) -> Any:
+    return {k: _lists(v) for k, v in sums.items()} if isinstance(sums, dict) else sums.tolist()
+
+
+def _tensors(sums: Any) -> Any:
+    if isinstance(sums, dict):
+        return {key: _tensors(value) for key, value in sums.items()}
+    if sums and isinstance(sums[0], dict):
+        return [_tensors(value) for value in sums]
+    whole = all(isinstance(value, int) for value in sums)
+    return torch.tensor(sums, dtype=torch.int64 if whole else torch.float64)

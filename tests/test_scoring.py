@@ -1,0 +1,207 @@
+"""tm.score: equal to the metrics on batches, whatever the chunks, the systems or the cache."""
+
+import multiprocessing
+from pathlib import Path
+
+import pytest
+import sacrebleu
+import torch
+
+import tensormt as tm
+from tensormt import scoring
+from tensormt.cache import Forester
+from tensormt.registry import METRICS, make, options
+from tensormt.scoring import Scorer, Sums, run
+from tensormt.streams import Corpus
+
+EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+NGRAM = ["bleu", "nist", "bm", "bma", "nm", "bm:weighting=zipf", "nist:info=segment"]
+TREES = ["stm", "tkm", "hwcm", "dstm", "dtkm", "stm:max_depth=3,balance=f1"]
+
+
+def lines(name):
+    return (EXAMPLES / name).read_text().splitlines()
+
+
+HYPS = {"A": lines("sysA.txt"), "B": lines("sysB.txt")}
+REFS = [lines("ref1.txt"), [None if k == 2 else x for k, x in enumerate(lines("ref2.txt"))]]
+
+
+class Flat:
+    """A stand-in for a parser: a sentence is S over tagged words; it counts its work."""
+
+    fingerprint = "flat-1"
+
+    def __init__(self):
+        self.calls = 0
+
+    def tree(self, text):
+        words = [w.strip(".,") or "x" for w in text.split()]
+        return f"(S {' '.join(f'(T{len(w)} {w})' for w in words)})" if words else ""
+
+    def parse(self, segments, progress=None):
+        self.calls += len(segments)
+        return tm.TreeBatch.from_brackets([self.tree(text or "") for text in segments])
+
+
+def scored(specs, size, hyps=HYPS, folder=None):
+    forester = Forester(Flat(), folder)
+    scorer = Scorer(specs, forester, forester.fingerprint)
+    sums, parts = Sums(), {name: [] for name in hyps}
+    for chunk, found in run(scorer, Corpus.of_lists(hyps, REFS), size):
+        sums.add(found, chunk.docs)
+        for name in hyps:
+            parts[name].append(scorer.segment_scores(found[name]))
+    segments = {
+        name: {spec: torch.cat([part[spec] for part in rows]) for spec in specs}
+        for name, rows in parts.items()
+    }
+    return segments, sums.scores(scorer.metrics)
+
+
+def equal(one, two):
+    for name in one[0].keys() & two[0].keys():
+        for spec, scores in one[0][name].items():
+            assert torch.allclose(scores, two[0][name][spec], rtol=0, atol=1e-12), spec
+            assert one[1][name][spec] == pytest.approx(two[1][name][spec], abs=1e-12), spec
+
+
+def test_chunks_systems_and_cache_change_nothing(tmp_path):
+    whole = scored(NGRAM + TREES, 100)
+    for size in (1, 5, 7):
+        equal(whole, scored(NGRAM + TREES, size))
+    for name in HYPS:
+        equal(whole, scored(NGRAM + TREES, 5, {name: HYPS[name]}))
+    for _ in range(2):
+        equal(whole, scored(NGRAM + TREES, 5, folder=tmp_path))
+
+
+def test_scores_are_those_of_the_metrics():
+    segments, corpus = scored(NGRAM + TREES, 5)
+    parser = Flat()
+    for spec in NGRAM + TREES:
+        metric = make(spec)
+        if spec in NGRAM:
+            hyp = tm.TokenBatch.from_text(HYPS["A"])
+            refs = [tm.TokenBatch.from_text(stream) for stream in REFS]
+        else:
+            hyp, refs = parser.parse(HYPS["A"]), [parser.parse(stream) for stream in REFS]
+        assert torch.allclose(segments["A"][spec], metric(hyp, refs), rtol=0, atol=1e-12), spec
+        assert corpus["A"][spec] == pytest.approx(metric.corpus(hyp, refs).item(), abs=1e-12)
+
+
+def test_score_of_text():
+    """BLEU as sacrebleu's, trees by the parser that is given, signatures with its name."""
+    trees = (
+        [Flat().tree(x) for x in HYPS["B"]],
+        [[Flat().tree(x or "") for x in stream] for stream in REFS],
+    )
+    result = tm.score(HYPS["B"], REFS, ["bleu", "stm"], trees=trees, docs=["d", "e"] * 6)
+    refs = [[ref or "" for ref in stream] for stream in REFS]
+    assert result.corpus["bleu"] == pytest.approx(
+        sacrebleu.corpus_bleu(HYPS["B"], [refs[0], [r or None for r in refs[1]]]).score, abs=1e-9
+    )
+    assert result.segments["stm"].shape == (12,)
+    assert "|parser:given|" in result.signatures["stm"]
+    assert "|refs:2|" in result.signatures["bleu"]
+    assert set(result.documents) == {"d", "e"}
+    expected = scored(["stm"], 100)
+    assert torch.allclose(result.segments["stm"], expected[0]["B"]["stm"], rtol=0, atol=1e-12)
+
+
+def test_score_of_bracketings():
+    parser = Flat()
+    hyps = [parser.tree(x) for x in HYPS["A"]]
+    refs = [[parser.tree(x or "") for x in stream] for stream in REFS]
+    result = tm.score(hyps, refs, ["stm", "bleu:tokenize=none"], trees=True)
+    assert torch.allclose(result.segments["stm"], scored(["stm"], 100)[0]["A"]["stm"])
+    assert scoring.sentences(tm.TreeBatch.from_brackets(["(S (-LRB- -LRB-) (NN a))", ""])) == [
+        "( a",
+        "",
+    ]
+    with pytest.raises(tm.TensorMTError, match=r"line 2, column 1.*in a file of trees"):
+        tm.score(["(A b)", "b"], [["(A b)", "(A b)"]], ["stm"], trees=True)
+
+
+def test_bad_input():
+    with pytest.raises(tm.TensorMTError, match="no metric named 'blue': choose from bleu, nist"):
+        tm.score(["a"], [["a"]], ["blue"])
+    with pytest.raises(tm.TensorMTError, match="no reference given"):
+        tm.score(["a"], [], ["bleu"])
+    with pytest.raises(tm.TensorMTError, match="got a string"):
+        tm.score(["a"], ["a"], ["bleu"])
+    with pytest.raises(tm.TensorMTError, match="segment 1 has no reference"):
+        tm.score(["a"], [[""]], ["bleu"])
+    with pytest.raises(tm.TensorMTError, match="'depth=3' is no option of stm"):
+        tm.score(["a"], [["a"]], ["stm:depth=3"])
+    with pytest.raises(tm.TensorMTError, match="trees must have the form of the text"):
+        tm.score(["a"], [["a"]], ["stm"], trees=(["(A a)"], [[]]))
+
+
+def test_every_metric_is_registered_with_its_options():
+    assert list(METRICS) == "bleu nist bm bma nm stm tkm hwcm dstm dtkm".split()
+    for name, metric in METRICS.items():
+        assert metric.name.lower() == name
+        assert make(name).signature.startswith(metric.name)
+        assert options(name)
+    assert make("stm:max_depth=2,lexical=True").options() == {
+        "depth": 2,
+        "balance": "precision",
+        "lexical": True,
+    }
+
+
+# --- the parse cache ----------------------------------------------------------------------------
+
+
+def test_each_text_is_parsed_once(tmp_path):
+    parser = Flat()
+    forester = Forester(parser)
+    trees = forester(["a b", "c", "a b", None, ""])
+    assert trees.to_brackets()[0] == trees.to_brackets()[2] == "(S (T1 a) (T1 b))"
+    assert trees.lengths.tolist() == [3, 2, 3, 0, 0]
+    forester(["c", "a b"])
+    assert parser.calls == 3  # "a b", "c", ""
+
+
+def test_cache_outlives_the_run(tmp_path):
+    first = Flat()
+    Forester(first, tmp_path)(["a b", "c"])
+    second = Flat()
+    forester = Forester(second, tmp_path)
+    assert forester(["c", "a b", "d"]).to_brackets() == [second.tree(x) for x in ("c", "a b", "d")]
+    assert second.calls == 1
+    other = Flat()
+    other.fingerprint = "flat-2"  # another parser sees none of it
+    Forester(other, tmp_path)(["c"])
+    assert other.calls == 1
+
+
+def _fill(folder, start):
+    Forester(Flat(), folder)([f"word {k}" for k in range(start, start + 200)])
+
+
+def test_cache_is_safe_for_several_processes(tmp_path):
+    context = multiprocessing.get_context("fork")
+    workers = [context.Process(target=_fill, args=(tmp_path, 50 * k)) for k in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join(60)
+        assert worker.exitcode == 0
+    parser = Flat()
+    Forester(parser, tmp_path)([f"word {k}" for k in range(350)])
+    assert parser.calls == 0
+
+
+def test_broken_cache(tmp_path):
+    Forester(Flat(), tmp_path)(["a"])
+    (file,) = tmp_path.glob("*.sqlite")
+    for other in tmp_path.glob("*.sqlite-*"):
+        other.unlink()
+    file.write_bytes(b"this is no database" * 100)
+    with pytest.raises(tm.TensorMTError, match="parse cache cannot be used"):
+        Forester(Flat(), tmp_path)(["a"])
+    (tmp_path / "file").write_text("")
+    with pytest.raises(tm.TensorMTError, match="parse cache cannot be used"):
+        Forester(Flat(), tmp_path / "file" / "folder")
