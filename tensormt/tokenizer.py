@@ -108,6 +108,8 @@ def tokenize(
 
 def _texts(lines: Sequence[str | bytes | None], first: int) -> list[str]:
     """The lines as str: None is an absent line, bytes are decoded."""
+    if set(map(type, lines)) == {str}:
+        return list(lines)  # type: ignore[arg-type]
     texts = []
     for number, line in enumerate(lines, first + 1):
         if isinstance(line, str):
@@ -144,7 +146,7 @@ def _buffer(texts: list[str], first: int, name: str) -> bytes:
 def _joined(texts: list[str], first: int) -> bytes:
     try:
         # line by line: one line beyond Latin letters would otherwise widen the whole chunk
-        return b"\n".join([b"", *[line.encode() for line in texts], b""])
+        return b"\n".join([b"", *map(str.encode, texts), b""])
     except UnicodeEncodeError as error:
         line = first + next(k for k, text in enumerate(texts, 1) if text is error.object)
         raise TensorMTError(

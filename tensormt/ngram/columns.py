@@ -58,15 +58,16 @@ def tailed(tokens: Tensor) -> Tensor:
     return torch.nn.functional.pad(tokens, (0, LONGEST + 1))
 
 
-def columns(tokens: Tensor, batch: TokenBatch, rows: Tensor, side: int, spare: int = 0) -> Tensor:
-    """The segments rows [b] of a batch as [T+spare,b], given its tailed tokens in any id space.
+def columns(tokens: Tensor, starts: Tensor, lengths: Tensor, side: int, spare: int = 0) -> Tensor:
+    """Segments as [...,T+spare,b], given where they start in tailed tokens and lengths [...,b].
 
     Padding is the smallest integer of the type plus the side. One host sync (the width).
     """
-    lengths = batch.lengths[rows]
     width = int(lengths.max()) + spare
     # a view of all windows of this width: picking one copies a run of tokens
     windows = tokens.as_strided((max(tokens.shape[0] - width + 1, 0), width), (1, 1))
-    laid = windows.index_select(0, batch.starts[rows]).t().contiguous()
-    place = torch.arange(width, device=rows.device)[:, None]
-    return laid.masked_fill_(place >= lengths, torch.iinfo(tokens.dtype).min + side)
+    laid = windows.index_select(0, starts.reshape(-1)).view(*starts.shape, width)
+    place = torch.arange(width, device=tokens.device)[:, None]
+    padding = torch.iinfo(tokens.dtype).min + side
+    laid = laid.transpose(-1, -2).contiguous()
+    return laid.masked_fill_(place >= lengths[..., None, :], padding)

@@ -12,7 +12,6 @@ clipped match when its rank is below its largest count in one reference.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -48,32 +47,29 @@ class Order(NamedTuple):
         return self.counts.sum(0, dtype=torch.int64)
 
 
-def compare(hyp: Tensor, refs: Tensor, widths: Sequence[int], max_order: int) -> list[Order]:
-    """Compare tokens hyp [T,b] with R references [Σ(T'+1),b], of one integer type.
+def compare(hyp: Tensor, refs: Tensor, max_order: int) -> list[Order]:
+    """Compare tokens hyp [T,b] with refs [R,T',b] of the same integer type.
 
-    The references stand one below the other, T' = widths[r] rows each and a row of padding. Padding
-    is the smallest integer of the type for the hypothesis and the next one for references.
+    Padding is the smallest integer of the type for the hypothesis and the next one for references,
+    whose last row must be padding.
     """
     size, segments = hyp.shape
-    dtype = torch.uint8 if max(size, *widths) <= LONGEST else torch.int32
+    number, width, _ = refs.shape
+    dtype = torch.uint8 if max(size, width - 1) <= LONGEST else torch.int32
     # row d of the view holds, at i, the token d+1-T places from i: the earlier ones or padding
     earlier = torch.cat([torch.full_like(hyp, torch.iinfo(hyp.dtype).min + 1), hyp])
     shifted = earlier.as_strided((size, size, segments), (segments, segments, 1))
     rank = equal(shifted, hyp[None]).view(torch.uint8)
-    same = equal(refs[:, None], hyp[None]).view(torch.uint8)
+    same = equal(refs.reshape(number * width, 1, segments), hyp[None]).view(torch.uint8)
     orders = []
     for order in range(max_order):
         if order:
             # a shift stays a shift; in the references both sides go one token on
             rank = rank[:, :-1] & rank[:, 1:]
             same = same[:-1, :-1] & same[1:, 1:]
-        counts = same.new_empty(len(widths), *same.shape[1:], dtype=dtype)
-        row = 0
-        for count, width in zip(counts, widths, strict=True):
-            # n-grams that would reach into the next reference end at the row of padding
-            torch.sum(same[row : row + width], 0, dtype=dtype, out=count)
-            row += width + 1
-        orders.append(Order(rank.sum(0, dtype=dtype), counts))
+        # n-grams that would reach into the next reference end at the row of padding
+        rows = [same[r * width : (r + 1) * width].sum(0, dtype=dtype) for r in range(number)]
+        orders.append(Order(rank.sum(0, dtype=dtype), torch.stack(rows)))
     return orders
 
 
@@ -85,11 +81,11 @@ def clipped_matches(
     Lengths are [B] and [B,R]; what lies beyond them is ignored.
     """
     low = torch.iinfo(hyp.dtype).min
-    ours = torch.arange(hyp.shape[1], device=hyp.device) < hyp_lengths[:, None]
-    theirs = torch.arange(refs.shape[2], device=refs.device) < ref_lengths[:, :, None]
-    columns = hyp.masked_fill(~ours, low).t().contiguous()
-    others = refs.masked_fill(~theirs, low + 1)
     # one more row below each reference keeps its n-grams apart from the next
-    others = torch.nn.functional.pad(others, (0, 1), value=low + 1).flatten(1).t().contiguous()
-    found = compare(columns, others, [refs.shape[2]] * refs.shape[1], max_order)
+    others = torch.nn.functional.pad(refs, (0, 1))
+    ours = torch.arange(hyp.shape[1], device=hyp.device) < hyp_lengths[:, None]
+    theirs = torch.arange(others.shape[2], device=refs.device) < ref_lengths[:, :, None]
+    columns = hyp.masked_fill(~ours, low).t().contiguous()
+    others = others.masked_fill(~theirs, low + 1).permute(1, 2, 0).contiguous()
+    found = compare(columns, others, max_order)
     return torch.stack([order.matched.sum(0) for order in found], 1)

@@ -46,13 +46,8 @@ def matches(hyp: TokenBatch, refs: References, max_order: int) -> Iterator[Match
         if sizes[high - 1] > LONGEST:
             found = _sorted(hyp[rows], [stream[rows] for stream in refs], max_order)
         else:
-            others = [
-                columns(flat, stream, rows, 1, spare=1)
-                for flat, stream in zip(refs.column_tokens, refs, strict=True)
-            ]
-            widths = [column.shape[0] - 1 for column in others]
-            ours = columns(tokens, hyp, rows, 0)
-            found = compare(ours, torch.cat(others), widths, max_order)
+            ours = columns(tokens, hyp.starts[rows], hyp.lengths[rows], 0)
+            found = compare(ours, refs.columns(rows), max_order)
         yield Matches(rows, hyp.starts[rows], found)
 
 

@@ -130,16 +130,15 @@ class References(Sequence[TokenBatch]):
     def _new(self, rows: Tensor, max_order: int) -> Tensor:
         """`distinct` of some segments [b]: n-grams that stand nowhere before, int64 [b,N]."""
         number = torch.zeros(rows.shape[0], max_order, dtype=torch.int64, device=rows.device)
-        # a row of padding stands for the references before the first
-        before, widths = _padding(self.column_tokens[0], rows), [0]
-        for tokens, stream in zip(self.column_tokens, self.streams, strict=True):
-            laid = columns(tokens, stream, rows, 1, spare=1)
-            for n, order in enumerate(compare(laid[:-1], before, widths, max_order)):
+        laid = self.columns(rows)
+        # what stands before the first reference is one that holds nothing
+        nothing = laid.new_full((1, 1, rows.shape[0]), torch.iinfo(laid.dtype).min + 1)
+        for r, lengths in enumerate(self.lengths[:, rows]):
+            before = laid[:r] if r else nothing
+            for n, order in enumerate(compare(laid[r, :-1], before, max_order)):
                 place = torch.arange(order.rank.shape[0], device=rows.device)[:, None]
-                real = place < stream.lengths[rows] - n
-                number[:, n] += ((order.rank == 0) & (order.counts.amax(0) == 0) & real).sum(0)
-            before = torch.cat([before, laid])
-            widths.append(laid.shape[0] - 1)
+                new = (order.rank == 0) & (order.counts.amax(0) == 0)
+                number[:, n] += (new & (place < lengths - n)).sum(0)
         return number
 
     def diversity(self, max_order: int) -> Tensor:
@@ -155,10 +154,18 @@ class References(Sequence[TokenBatch]):
         return self._frequencies[max_order]
 
     @cached_property
-    def column_tokens(self) -> list[Tensor]:
-        """The tokens of every stream in the type in which columns are compared."""
-        dtype = column_type(self.streams[0])
-        return [tailed(stream.tokens.to(dtype)) for stream in self.streams]
+    def _flat(self) -> tuple[Tensor, Tensor]:
+        """The tokens of all streams in the type of columns, and where segments start [R,B]."""
+        tokens = torch.cat([stream.tokens for stream in self.streams])
+        sizes = [0, *(stream.tokens.shape[0] for stream in self.streams[:-1])]
+        before = torch.tensor(sizes, device=self.device).cumsum(0)
+        starts = torch.stack([stream.starts for stream in self.streams]) + before[:, None]
+        return tailed(tokens.to(column_type(self.streams[0]))), starts
+
+    def columns(self, rows: Tensor) -> Tensor:
+        """The references of the segments rows [b] as columns [R,T+1,b], the last row padding."""
+        tokens, starts = self._flat
+        return columns(tokens, starts[:, rows], self.lengths[:, rows], 1, spare=1)
 
     def align(self, hyp: TokenBatch) -> Tensor:
         """The tokens of a hypothesis in the ids of the references, in the type of their columns.
@@ -204,8 +211,3 @@ class References(Sequence[TokenBatch]):
 
     def __repr__(self) -> str:
         return f"References({len(self)} streams of {self.segments} segments)"
-
-
-def _padding(tokens: Tensor, rows: Tensor) -> Tensor:
-    """One row [1,b] of the references' padding."""
-    return tokens.new_full((1, rows.shape[0]), torch.iinfo(tokens.dtype).min + 1)

@@ -15,12 +15,12 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from tensormt import hashing
 from tensormt.errors import TensorMTError
 from tensormt.irregular import nonzero
 from tensormt.ngram.columns import columns, tailed
 from tensormt.ngram.compare import Order
 from tensormt.ngram.frequencies import Frequencies
+from tensormt.ngram.keys import longer
 from tensormt.ngram.matching import Matches
 from tensormt.ngram.references import References
 from tensormt.tokens import TokenBatch
@@ -60,13 +60,16 @@ def _counts(order: Order, place: Tensor) -> Tensor:
 
 def counted(part: Matches, found: list[Held], hyp: TokenBatch, table: Frequencies) -> list[Tensor]:
     """How often each held n-gram stands in the whole test set, int64 [m] an order."""
-    words = columns(tailed(hyp.hashes), hyp, part.rows, 0)
-    key = words
+    words = columns(tailed(hyp.hashes), part.starts, hyp.lengths[part.rows], 0).view(-1)
+    keys = words.clone()
     counts = []
     for number, here in enumerate(found, 1):
+        key = keys[here.place]
         if number > 1:
-            key = hashing.pair(key[:-1], words[number - 1 :])
-        counts.append(table.of(number, key.view(-1)[here.place]))
+            # an n-gram that is held was held without its last word: its key is in place
+            key = longer(key, words[here.place + (number - 1) * len(part.rows)])
+            keys[here.place] = key
+        counts.append(table.of(number, key))
     if bool(torch.stack([(count == 0).any() for count in counts]).any()):
         raise TensorMTError(
             "the references hold an n-gram that the counts of the test set lack: "
