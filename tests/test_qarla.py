@@ -11,7 +11,7 @@ from pretend import Away, Watch, home
 
 from tensormt import qarla
 from tensormt.errors import TensorMTError
-from tensormt.qarla import counting
+from tensormt.qarla import chunks
 
 OPTIONS = list(itertools.product(["pairs", "distinct", "all"], [True, False]))
 
@@ -166,7 +166,7 @@ def test_masked_equals_truncated_case_by_case():
 def test_chunks_change_nothing(monkeypatch):
     am, mm, aa, *_ = random_bed(3, cases=7, metrics=4)
     whole = qarla.queen_sets(am, mm), qarla.king_sets(am, mm), qarla.jack_sets(am, mm, aa)
-    monkeypatch.setattr(counting, "COUNTERS", 1)
+    monkeypatch.setattr(chunks, "COUNTERS", 1)
     parts = qarla.queen_sets(am, mm), qarla.king_sets(am, mm), qarla.jack_sets(am, mm, aa)
     assert all(torch.equal(x, y) for x, y in zip(whole, parts, strict=True))
 
@@ -193,7 +193,7 @@ def test_unused_diagonals_may_be_anything():
 
 
 def test_everything_stays_on_the_device():
-    """Only the checks of the input wait for the device: see pretend.py."""
+    """Only the checks of the input and the sizes of ragged cases wait for the device."""
     am, mm, aa, model_mask, peer_mask = random_bed(1, ragged=True)
     masks = {"model_mask": model_mask, "peer_mask": peer_mask}
     for measure, parts, checks in (
@@ -208,7 +208,7 @@ def test_everything_stays_on_the_device():
             )
         assert isinstance(there, Away)
         assert torch.equal(home(there), measure(*parts, **masks))
-        assert watch.syncs == {"__bool__": checks}
+        assert watch.syncs == {"__bool__": checks, "tolist": 1}
 
 
 # ---------------------------------------------------------------- the seven formal conditions

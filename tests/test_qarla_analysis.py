@@ -7,7 +7,7 @@ import torch
 
 from tensormt import metaeval, qarla
 from tensormt.errors import TensorMTError
-from tensormt.qarla import analysis, counting
+from tensormt.qarla import analysis, chunks
 from tensormt.qarla.beds import Bed, settled
 
 
@@ -45,7 +45,7 @@ def mean(values):
 @pytest.mark.parametrize("ragged", [False, True])
 @pytest.mark.parametrize("counters", [1, 1 << 20])
 def test_human_first_equals_taking_each_author_out(monkeypatch, ragged, counters):
-    monkeypatch.setattr(counting, "COUNTERS", counters)
+    monkeypatch.setattr(chunks, "COUNTERS", counters)
     for seed in range(3):
         one = bed(seed, ragged)
         found = analysis.human_first(one)

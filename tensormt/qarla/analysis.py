@@ -14,18 +14,21 @@ from tensormt.errors import TensorMTError
 from tensormt.metaeval import pearson
 from tensormt.qarla.beds import Bed
 from tensormt.qarla.checks import check_models, check_sets, check_similarities, check_triples
-from tensormt.qarla.counting import chunk_cases
-from tensormt.qarla.measures import queen_sets, rivals
+from tensormt.qarla.chunks import chunks
+from tensormt.qarla.measures import queen_sets, rivals, rivals_cost
+
+# Cases whose QUEENs with every set are held at a time.
+CASES = 20
 
 
 def mean_queens(bed: Bed, triples: str = "pairs") -> Tensor:
     """Return the mean QUEEN of every system over its cases with every set, float64 [A,2**X]."""
-    cases, peers, models, metrics = bed.am.shape
-    check_sets(metrics)
-    step = chunk_cases(peers << metrics, peers * models**3)
-    total = torch.zeros((peers, 1 << metrics), dtype=torch.float64, device=bed.am.device)
-    for start in range(0, cases, step):
-        part = slice(start, start + step)
+    check_sets(len(bed.names))
+    total = torch.zeros(
+        (bed.am.shape[1], 1 << len(bed.names)), dtype=torch.float64, device=bed.am.device
+    )
+    for start in range(0, len(bed.am), CASES):
+        part = slice(start, start + CASES)
         masks = {name: mask[part] for name, mask in bed.masks.items()}
         total += queen_sets(bed.am[part], bed.mm[part], triples, **masks).sum(dim=0)
     return total / bed.peer_mask.sum(dim=0)[:, None].to(torch.float64)
@@ -58,19 +61,17 @@ def human_first(bed: Bed, triples: str = "pairs") -> Tensor:
     check_sets(len(bed.names))
     models, peers = check_similarities(bed.am, bed.mm, **bed.masks, diagonal=triples == "all")
     check_models(models, triples, leave_one_out=True)
-    cases, count, width, metrics = bed.am.shape
+    count, width, metrics = bed.am.shape[1:]
     bins = 1 << metrics
-    step = chunk_cases((count + 1) * width * bins, max(count, width) * width**3)
     by_human = torch.zeros((width, bins), dtype=torch.float64, device=bed.am.device)
     by_peer = torch.zeros((count, width, bins), dtype=torch.float64, device=bed.am.device)
-    for start in range(0, cases, step):
-        part = slice(start, start + step)
-        own, others, total = rivals(
-            bed.am[part], bed.mm[part], True, triples, models[part], peers[part], bins
-        )
-        real = models[part].to(torch.float64) / total.clamp(min=1)
-        by_human += (own * real[..., None]).sum(dim=0)
-        by_peer += (others * real[:, None, :, None]).sum(dim=0)
+    for part in chunks(bed.am, bed.mm, models, peers, True, rivals_cost(count, bins)):
+        own, others, total = rivals(part, True, triples, bins)
+        share = part.models.to(torch.float64) / total.clamp(min=1)
+        places = part.places.flatten()
+        by_human.index_add_(0, places, (own * share[..., None]).flatten(0, 1))
+        shares = (others * share[:, None, :, None]).transpose(0, 1).flatten(1, 2)
+        by_peer.index_add_(1, places, shares)
     return _above_all(by_human, by_peer, models, peers)
 
 

@@ -19,15 +19,6 @@ from torch import Tensor
 
 TRIPLES = ("pairs", "distinct", "all")
 
-# Alive at a time, so that a chunk stays near the cache of a CPU: int32 counters, and comparisons.
-COUNTERS = 1 << 20
-COMPARISONS = 1 << 18
-
-
-def chunk_cases(counters: int, comparisons: int) -> int:
-    """How many cases to take at a time, given the counters and the comparisons of one case."""
-    return max(1, min(COUNTERS // counters, COMPARISONS // comparisons))
-
 
 def pair_indices(models: int, triples: str, device: torch.device) -> tuple[Tensor, Tensor]:
     """Return m' and m'' of every pair of models compared, each int64 [P].

@@ -33,8 +33,8 @@ from tensormt.qarla.checks import (
     check_similarities,
     check_triples,
 )
+from tensormt.qarla.chunks import Chunk, Cost, chunks
 from tensormt.qarla.counting import (
-    chunk_cases,
     set_counts,
     set_counts_without_each,
     triple_weights,
@@ -111,43 +111,38 @@ def _queens(
     check_triples(triples)
     models, peers = check_similarities(am, mm, model_mask, peer_mask, diagonal=triples == "all")
     check_models(models, triples, leave_one_out=False)
-    cases, count, width, metrics = am.shape
+    cases, count, _, metrics = am.shape
     bins = 2 if together else 1 << metrics
-    step = chunk_cases(count * bins, count * width**3)
     out = torch.empty((cases, count, bins), dtype=torch.float64, device=am.device)
-    for start in range(0, cases, step):
-        part = slice(start, start + step)
-        weight = triple_weights(peers[part], models[part], triples)
+    ragged = model_mask is not None
+    for part in chunks(am, mm, models, peers, ragged, lambda w: (count * bins, count * w**3)):
+        weight = triple_weights(part.peers, part.models, triples)
         total = weight.sum(dim=(2, 3)).amax(dim=1).to(torch.float64)
-        counts = set_counts(am[part], mm[part], weight, triples, bins)
-        out[part] = counts / total[:, None, None]
+        counts = set_counts(part.am, part.mm, weight, triples, bins)
+        out[part.cases] = counts / total[:, None, None]
     return out
 
 
-def rivals(
-    am: Tensor,
-    mm: Tensor,
-    leave_one_out: bool,
-    triples: str,
-    models: Tensor,
-    peers: Tensor,
-    bins: int,
-) -> tuple[Tensor, Tensor, Tensor]:
+def rivals(part: Chunk, leave_one_out: bool, triples: str, bins: int) -> tuple[Tensor, ...]:
     """Return what KING compares: triples passed by each model m and by each peer beside m.
 
-    For a chunk of cases with masks models bool [T,M], peers bool [T,A]: counts int32 [T,M,bins] of
-    the models, int32 [T,A,M,bins] (literal reading: [T,A,1,bins]) of the peers, and the triples
-    there are, int32 [T,M]. What is masked out passes none.
+    Counts int32 [t,w,bins] of the models, int32 [t,A,w,bins] (literal reading: [t,A,1,bins]) of the
+    peers, and the triples there are, int32 [t,w]. What is masked out passes none.
     """
-    by_models = triple_weights(models, models, triples)
-    by_peers = triple_weights(peers, models, triples)
+    by_models = triple_weights(part.models, part.models, triples)
+    by_peers = triple_weights(part.peers, part.models, triples)
     if leave_one_out:
         by_models = without_each(by_models, triples)
-        peer_counts = set_counts_without_each(am, mm, by_peers, triples, bins)
+        peer_counts = set_counts_without_each(part.am, part.mm, by_peers, triples, bins)
     else:
-        peer_counts = set_counts(am, mm, by_peers, triples, bins)[:, :, None]
+        peer_counts = set_counts(part.am, part.mm, by_peers, triples, bins)[:, :, None]
     total = by_models.sum(dim=(2, 3), dtype=torch.int32)
-    return set_counts(mm, mm, by_models, triples, bins), peer_counts, total
+    return set_counts(part.mm, part.mm, by_models, triples, bins), peer_counts, total
+
+
+def rivals_cost(peers: int, bins: int) -> Cost:
+    """The counters and comparisons of `rivals` for a case with so many models."""
+    return lambda w: ((peers + 1) * w * bins, max(peers, w) * w**3)
 
 
 def _kings(
@@ -165,15 +160,12 @@ def _kings(
     diagonal = triples == "all" or not leave_one_out
     models, peers = check_similarities(am, mm, model_mask, peer_mask, diagonal=diagonal)
     check_models(models, triples, leave_one_out)
-    cases, count, width, metrics = am.shape
+    count, metrics = am.shape[1], am.shape[3]
     bins = 2 if together else 1 << metrics
-    step = chunk_cases((count + 1) * width * bins, max(count, width) * width**3)
     wins = torch.zeros(bins, dtype=torch.int64, device=am.device)
-    for start in range(0, cases, step):
-        part = slice(start, start + step)
-        by_model, by_peer, _ = rivals(
-            am[part], mm[part], leave_one_out, triples, models[part], peers[part], bins
-        )
+    ragged = model_mask is not None
+    for part in chunks(am, mm, models, peers, ragged, rivals_cost(count, bins)):
+        by_model, by_peer, _ = rivals(part, leave_one_out, triples, bins)
         # A masked peer passes no triple, so it never stands in the way; a masked model never wins.
         wins += (by_model > by_peer.amax(dim=1)).sum(dim=(0, 1))
     return wins / models.sum().to(torch.float64)

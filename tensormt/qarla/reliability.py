@@ -19,7 +19,8 @@ from tensormt.qarla.checks import (
     check_similarities,
     check_triples,
 )
-from tensormt.qarla.counting import chunk_cases, set_counts, triple_weights, write_masks
+from tensormt.qarla.chunks import chunks
+from tensormt.qarla.counting import set_counts, triple_weights, write_masks
 
 
 def jack(
@@ -68,20 +69,22 @@ def _jacks(
     models, peers = check_similarities(am, mm, model_mask, peer_mask, diagonal=triples == "all")
     check_models(models, triples, leave_one_out=False)
     check_peers(am, aa, peers)
-    cases, count, width, metrics = am.shape
+    count, metrics = am.shape[1], am.shape[3]
     bins = 2 if together else 1 << metrics
     words = max(1, bins // 64)
-    step = chunk_cases(count * count * width * words, count * width**3)
+    others = ~torch.eye(count, dtype=torch.bool, device=am.device)
     found = torch.zeros(bins, dtype=torch.int64, device=am.device)
-    for start in range(0, cases, step):
-        part = slice(start, start + step)
-        weight = triple_weights(peers[part], models[part], triples)
-        alive = pack(set_counts(am[part], mm[part], weight, triples, bins) > 0)
-        passed = _apart(am[part], aa[part], together)
+
+    def cost(width: int) -> tuple[int, int]:
+        return count * count * width * words, count * width**3
+
+    for part in chunks(am, mm, models, peers, model_mask is not None, cost):
+        weight = triple_weights(part.peers, part.models, triples)
+        alive = pack(set_counts(part.am, part.mm, weight, triples, bins) > 0)
+        passed = _apart(part.am, aa[part.cases], together)
         families = alive[:, None, :, None] & alive[:, None, None, :] & subsets(passed, bins)
-        others = ~torch.eye(count, dtype=torch.bool, device=am.device)
         families = (families * others[..., None]).flatten(2, 3)
-        pairs = unpack(union(families), bins) & models[part, :, None]
+        pairs = unpack(union(families), bins) & part.models[..., None]
         found += pairs.sum(dim=(0, 1))
     return found / models.sum().to(torch.float64)
 
