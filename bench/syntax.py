@@ -250,7 +250,9 @@ def main() -> None:
             f"{row['job']:34}{row['peer_us']:10.1f}{row['ours_us']:10.2f}"
             f"{row['ratio']:8.1f}{row['goal']:6}"
         )
-    print(f"\n{'growth (µs a pair of trees)':34}{'20 words':>10}{'200 words':>10}{'N^':>8}{'goal':>6}")
+    print(
+        f"\n{'growth (µs a pair of trees)':34}{'20 words':>10}{'200 words':>10}{'N^':>8}{'goal':>6}"
+    )
     for row in powers:
         print(
             f"{row['metric']:34}{row['us_20_words']:10.1f}{row['us_200_words']:10.1f}"
