@@ -38,7 +38,7 @@ def make_settings(
     settings = {
         "args": recipe.model(),
         **vocabularies(examples, vectors, recipe.min_count),
-        "vectors": len(next(iter(vectors.values()))) if vectors else 0,
+        "vectors": recipe.embedding if vectors else 0,
         "fix_len": 20,
         "narrow": sorted(narrow_labels(examples)),
         "root": root,
@@ -96,6 +96,12 @@ def fit(
     elif (folder / CHECKPOINT).exists():
         raise TensorMTError(f"{folder} holds a training run: add --resume or take another folder")
     vectors = read_vectors(embed) if embed else {}
+    size = len(next(iter(vectors.values()))) if vectors else recipe.embedding
+    if size != recipe.embedding:
+        raise TensorMTError(
+            f"{embed} has {size} numbers a word, the model's words have {recipe.embedding}: "
+            f"train with --embedding {size}"
+        )
     settings, corpus = make_settings(train, vectors, recipe, hyphens)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / RECIPE).write_text(json.dumps(asdict(recipe), indent=1) + "\n", encoding="utf-8")

@@ -38,8 +38,11 @@ def _vocab(strings: list[str], unknown: int) -> Any:
     return Vocab(Counter(), 1, strings, unknown)
 
 
-def build(settings: Settings) -> Any:
-    """A supar CRFConstituencyParser with fresh weights from plain settings, on the CPU."""
+def build(settings: Settings, training: bool = False) -> Any:
+    """A supar CRFConstituencyParser with fresh weights from plain settings, on the CPU.
+
+    The random numbers that fresh weights take are the caller's own only in training.
+    """
     from supar.models.const import CRFConstituencyModel
     from supar.parsers.const import CRFConstituencyParser
     from supar.utils import Config
@@ -68,7 +71,8 @@ def build(settings: Settings) -> Any:
         eos_index=3,
         device="cpu",
     )
-    model = CRFConstituencyModel(**args)
+    with torch.random.fork_rng(devices=[], enabled=not training):
+        model = CRFConstituencyModel(**args)
     if settings["vectors"]:
         model.load_pretrained(torch.zeros(len(settings["words"]), settings["vectors"]))
     transform = Tree(WORD=(word, char, None, None), TREE=RawField("trees"), CHART=chart)
@@ -105,7 +109,8 @@ def open_checkpoint(path: Path, trusted: bool) -> tuple[Any, Settings | None]:
             "and transformer features only"
         )
     args.device = "cpu"
-    model = supar.CRFConstituencyParser.MODEL(**args)
+    with torch.random.fork_rng(devices=[]):
+        model = supar.CRFConstituencyParser.MODEL(**args)
     model.load_pretrained(state["pretrained"])
     model.load_state_dict(state["state_dict"], False)
     parser = supar.CRFConstituencyParser(args, model, state["transform"])

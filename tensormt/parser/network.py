@@ -42,7 +42,8 @@ def number_types(types: list[str], settings: Settings) -> tuple[Tensor, Tensor]:
     word = [*(word_ids.get(word.lower(), 1) for word in types), 2, 3]
     rows = [*([char_ids.get(char, 1) for char in word[:limit]] or [1] for word in types), [2], [3]]
     width = max(len(row) for row in rows)
-    return torch.tensor(word), torch.tensor([row + [0] * (width - len(row)) for row in rows])
+    filled = [row + [0] * (width - len(row)) for row in rows]
+    return torch.tensor(word, device="cpu"), torch.tensor(filled, device="cpu")
 
 
 class Network:

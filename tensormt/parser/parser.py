@@ -118,14 +118,15 @@ class Parser:
         sentences = text.prepare(segments, self.split, self.hyphens, self.max_length)
         if sentences.cut:
             warnings.warn(
-                f"{sentences.cut} of {len(sentences.tokens)} sentences have more than "
-                f"{self.max_length} tokens: they were cut, parsed in parts and joined",
+                f"{sentences.cut} sentences have more than {self.max_length} tokens: "
+                "they were cut, parsed in parts and joined",
                 stacklevel=2,
             )
         device = self.network.device
         flat = [token for sentence in sentences.tokens for token in sentence]
         ids, words = Dictionary.encode(flat)
-        lengths = torch.tensor([len(s) for s in sentences.tokens], dtype=torch.int64)
+        sizes = [len(sentence) for sentence in sentences.tokens]
+        lengths = torch.tensor(sizes, dtype=torch.int64, device="cpu")  # batches are cut on the host
         forest = self._forest(ids, words, lengths, _Share(progress, len(lengths), len(segments)))
         segment = torch.tensor(sentences.segment, dtype=torch.int64, device=device)
         starts = (lengths.cumsum(0) - lengths).to(device)

@@ -3,8 +3,7 @@
     loss = −Σ_b log p(tree_b) / Σ_b n_b  +  mean over gold spans of −log p(label | span)
 
 as in supar (Zhang, Zhou and Li 2020), made cheap: labels are scored at the 2n−1 gold spans only
-(not in all n² cells), a span one word wide only against labels that end in a tag and a wider one
-against the others, the LSTMs run fused, and in bfloat16 where the processor has it. The weights
+(not in all n² cells), the LSTMs run fused, and in bfloat16 where the processor has it. The weights
 that are evaluated and kept are a running average of the trained ones (Polyak and Juditsky 1992);
 the learning rate falls to zero along a cosine.
 """
@@ -36,28 +35,20 @@ def has_bfloat16() -> bool:
     return bool(torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())
 
 
-def loss(model: Any, batch: Batch, narrow: Tensor, wide: Tensor, recipe: Recipe) -> Tensor:
-    """Training loss of one batch; narrow and wide are the label ids int64 [L1], [L2]."""
+def loss(model: Any, batch: Batch, recurrent: float) -> Tensor:
+    """supar's training loss of one batch, float []."""
     kind = batch.words.device.type
     with torch.autocast(kind, torch.bfloat16, enabled=kind != "cpu" or has_bfloat16()):
         chars = F.embedding(batch.types, run_chars(model.char_embed, batch.chars))
-        posts = encode(model, batch.words, chars, batch.lengths, recipe.recurrent)
+        posts = encode(model, batch.words, chars, batch.lengths, recurrent)
         scores = model.span_attn(model.span_mlp_l(posts), model.span_mlp_r(posts)).float()
         b, i, j, gold = batch.spans.unbind(-1)
-        left = model.label_mlp_l(posts)[b, i]
-        right = model.label_mlp_r(posts)[b, j]
-        words = batch.lengths - 2
-        tree = supar_model.log_partition(scores, words).sum() - scores[b, i, j].sum()
-        total = tree / words.sum()
-        for labels, part in ((narrow, j == i + 1), (wide, j > i + 1)):
-            if bool(part.any()):
-                logits = label_scores(
-                    model.label_attn.weight[labels], left[part], right[part]
-                ).float()
-                place = torch.searchsorted(labels, gold[part])
-                total = total + F.cross_entropy(logits, place, reduction="sum") / len(gold)
-    result: Tensor = total
-    return result
+        left, right = model.label_mlp_l(posts)[b, i], model.label_mlp_r(posts)[b, j]
+        logits = label_scores(model.label_attn.weight, left, right).float()
+    words = batch.lengths - 2
+    tree = supar_model.log_partition(scores, words).sum() - scores[b, i, j].sum()
+    total: Tensor = tree / words.sum() + F.cross_entropy(logits, gold)
+    return total
 
 
 def rate_at(step: int, steps: int, recipe: Recipe) -> float:
@@ -79,7 +70,7 @@ class Trainer:
     ) -> None:
         torch.manual_seed(recipe.seed)
         self.settings, self.recipe, self.folder, self.device = settings, recipe, folder, device
-        self.parser = supar_model.build(settings)
+        self.parser = supar_model.build(settings, training=True)
         self.model = self.parser.model
         if vectors:
             self._place(vectors)
@@ -90,10 +81,6 @@ class Trainer:
         self.epoch = self.step = 0
         self.best: dict[str, float] = {}
         self.history: list[dict[str, float]] = []
-        narrow = set(settings["narrow"])
-        flags = torch.tensor([label in narrow for label in settings["labels"]])
-        self.narrow = flags.nonzero().squeeze(1).to(device)
-        self.wide = (~flags).nonzero().squeeze(1).to(device)
 
     def _place(self, vectors: dict[str, list[float]]) -> None:
         """Put external vectors into the model, scaled to unit variance as supar does."""
@@ -116,7 +103,7 @@ class Trainer:
             for group in self.optimizer.param_groups:
                 group["lr"] = rate_at(self.step, steps, recipe)
             batch = corpus.batch(members).to(self.device)
-            value = loss(self.model, batch, self.narrow, self.wide, recipe)
+            value = loss(self.model, batch, recipe.recurrent)
             self.optimizer.zero_grad(set_to_none=True)
             torch.autograd.backward(value)
             torch.nn.utils.clip_grad_norm_(self.weights, recipe.clip)
