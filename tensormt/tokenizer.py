@@ -163,24 +163,26 @@ def _one_line(line: str, name: str) -> str:
     return line.replace("\n", " ")
 
 
-def _blank_wide_spaces(data: np.ndarray) -> None:
-    """Overwrite the bytes of every white space beyond ASCII by blanks, in place."""
-    two = np.flatnonzero(data == 0xC2)
-    two = two[(data[two + 1] == 0x85) | (data[two + 1] == 0xA0)]
+def _wide_spaces(data: np.ndarray) -> np.ndarray:
+    """Where the bytes of white space beyond ASCII stand in a buffer that ends in a line feed."""
+    lead = np.flatnonzero(data > 0xC1)
+    lead = lead[data[lead] < 0xE4]
+    first, second = data[lead], data[lead + 1]
+    two = lead[(first == 0xC2) & ((second == 0x85) | (second == 0xA0))]
     # the lead bytes E1, E2, E3 begin the characters from U+1000 to U+3FFF
-    three = np.flatnonzero((data - np.uint8(0xE1)) < 3)
+    three = lead[first > 0xE0]
     high, mid, low = (data[three + k].astype(np.int64) for k in range(3))
     code = ((high - 0xE1) << 12) | ((mid & 0x3F) << 6) | (low & 0x3F)
     three = three[_IS_WIDE_SPACE[code]]
-    data[np.concatenate([two, two + 1, three, three + 1, three + 2])] = 32
+    return np.concatenate([two, two + 1, three, three + 1, three + 2])
 
 
 def _cut(buffer: bytes, name: str) -> tuple[pa.Array, np.ndarray]:
     """Cut a buffer of lines into tokens: an Arrow string array and the tokens a line, int64 [B]."""
     data = np.frombuffer(buffer, np.uint8)
-    if not buffer.isascii():
+    if not buffer.isascii() and len(wide := _wide_spaces(data)):
         data = data.copy()
-        _blank_wide_spaces(data)
+        data[wide] = 32
         buffer = data.tobytes()
     kind = np.frombuffer(buffer.translate(_TABLE), np.uint8)
     space = kind == _SPACE
@@ -230,6 +232,10 @@ def _joining(
     stop: np.ndarray, digit: np.ndarray, numeric: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Of the stops before a digit: those that join it, and those that join on both sides."""
+    after_digit = digit[numeric - 1]
+    if not stop[numeric - 1].any():
+        # no run of two or more: a stop joins both sides, or none
+        return numeric[after_digit], numeric[after_digit]
     places = np.flatnonzero(stop)
     opens = np.concatenate([[True], np.diff(places) != 1])
     first = places[np.maximum.accumulate(np.where(opens, np.arange(len(places)), 0))]

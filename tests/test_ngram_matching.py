@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import product
 
 import ngram_oracle as oracle
 import pytest
@@ -140,10 +141,19 @@ def test_the_counter_clips_the_same(
 def test_keys_do_not_depend_on_the_dictionary() -> None:
     one = TokenBatch.from_text(["a b c"], tokenize="none")
     other = TokenBatch.from_text(["x c b", "a b c"], tokenize="none")[1:]
-    for left, right in zip(orders(one, 3), orders(other, 3), strict=True):
-        assert torch.equal(left.key, right.key)
-    (_, two) = orders(TokenBatch.from_text(["a b", "b a"], tokenize="none"), 2)
-    assert two.key[0] != two.key[1]
+    for (left, first), (right, second) in zip(orders(one, 3), orders(other, 3), strict=True):
+        assert torch.equal(left, right)
+        assert torch.equal(first, second)
+    _, (keys, _) = orders(TokenBatch.from_text(["a b", "b a"], tokenize="none"), 2)
+    assert keys[0] != keys[1]
+
+
+def test_keys_agree_with_exact_interning() -> None:
+    """All n-grams up to 5 over three words: as many keys as different n-grams."""
+    lines = [" ".join(line) for line in product("abc", repeat=5)]
+    batch = TokenBatch.from_text(lines, tokenize="none")
+    for n, (keys, _) in enumerate(orders(batch, 5), 1):
+        assert len(set(keys.tolist())) == 3**n
 
 
 def test_occurrences_of_nothing() -> None:

@@ -58,8 +58,8 @@ def bleu(
         more = torch.full_like(found, float(value or 0.0))
         more[..., 0] = 0.0
         found, possible = found + more, possible + more
-    # orders count up to the first in which the hypothesis has no n-gram
-    real = (possible > 0).long().cumprod(-1).bool()
+    # an order in which the hypothesis has no n-gram does not count, nor do those above it
+    real = possible > 0
     zero = (found == 0) & real
     precision = found / possible
     if smooth == "exp":

@@ -47,8 +47,8 @@ class Frequencies:
             self.words += stream.tokens.shape[0]
         found: list[list[Tensor]] = [[] for _ in range(self.max_order)]
         for stream in refs:
-            for order, keys in enumerate(orders(stream, self.max_order)):
-                found[order].append(keys.key)
+            for order, (key, _) in enumerate(orders(stream, self.max_order)):
+                found[order].append(key)
         for order, parts in enumerate(found):
             if parts:
                 ordered = sort(torch.cat(parts))

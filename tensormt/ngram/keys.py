@@ -10,7 +10,6 @@ a key with probability 2⁻⁶² or less, as step - 1 and step + 1 hold the fact
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -19,17 +18,9 @@ from tensormt.irregular import nonzero, repeat
 from tensormt.kernels.counts import Keys
 from tensormt.tokens import TokenBatch
 
-__all__ = ["OrderKeys", "longer", "ngrams", "orders"]
+__all__ = ["longer", "ngrams", "orders"]
 
 _STEP = 0x5851F42D4C957F2B  # odd; less 1 it is 2 x odd, plus 1 it is 4 x odd
-
-
-class OrderKeys(NamedTuple):
-    """The n-grams of one order: key and segment, int64 [m], and the token each starts at."""
-
-    key: Tensor
-    segment: Tensor
-    start: Tensor
 
 
 def longer(key: Tensor, word: Tensor) -> Tensor:
@@ -37,8 +28,11 @@ def longer(key: Tensor, word: Tensor) -> Tensor:
     return key * _STEP + word
 
 
-def orders(batch: TokenBatch, max_order: int) -> Iterator[OrderKeys]:
-    """The n-grams of a batch, order by order from 1 to max_order, in the order of the text."""
+def orders(batch: TokenBatch, max_order: int) -> Iterator[tuple[Tensor, Tensor]]:
+    """The n-grams of a batch, order by order from 1 to max_order, in the order of the text.
+
+    Each order gives its keys and the places of their first tokens, both int64 [m].
+    """
     words = batch.hashes
     segment, place = repeat(batch.lengths)
     left = batch.lengths[segment] - place
@@ -47,13 +41,14 @@ def orders(batch: TokenBatch, max_order: int) -> Iterator[OrderKeys]:
         if order > 1:
             key = longer(key[:-1], words[order - 1 :])
         start = nonzero(left[: key.shape[0]] >= order)
-        yield OrderKeys(key[start], segment[start], start)
+        yield key[start], start
 
 
 def ngrams(batch: TokenBatch, max_order: int) -> Keys:
     """All n-grams up to max_order as keys of the groups `segment * max_order + order - 1`."""
+    segment, _ = repeat(batch.lengths)
     groups, keys = [], []
-    for order, found in enumerate(orders(batch, max_order)):
-        groups.append(found.segment * max_order + order)
-        keys.append(found.key)
+    for order, (key, start) in enumerate(orders(batch, max_order)):
+        groups.append(segment[start] * max_order + order)
+        keys.append(key)
     return Keys(torch.cat(groups), torch.cat(keys))

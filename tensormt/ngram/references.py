@@ -87,11 +87,13 @@ class References(Sequence[TokenBatch]):
 
     def closest_lengths(self, lengths: Tensor) -> Tensor:
         """The reference length closest to each of lengths [B], the shorter of two; int64 [B]."""
-        gap = (self.lengths - lengths).abs()
         # one number that orders by gap, then by length; absent references come last
-        rank = (gap << 32) + self.lengths
+        rank = ((self.lengths - lengths).abs() << 32) + self.lengths
         rank = rank.masked_fill(self.lengths == 0, torch.iinfo(torch.int64).max)
-        return rank.amin(0) & ((1 << 32) - 1)
+        best = rank[0]
+        for other in rank[1:]:
+            best = torch.minimum(best, other)
+        return best & ((1 << 32) - 1)
 
     def totals(self, max_order: int) -> Tensor:
         """The number of n-grams in each segment's references, int64 [B,N]."""
