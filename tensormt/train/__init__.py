@@ -1,0 +1,1 @@
+"""In the training loop: metrics on token ids, rewards, differentiable relatives, torchmetrics."""

@@ -1,0 +1,203 @@
+"""Metrics on token ids: the numbers of the text path, for whole segments and for all prefixes."""
+
+import random
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pretend import Away, Watch, home
+
+import tensormt as tm
+from tensormt.train import functional
+
+WORDS = "a b c d e f g".split()
+
+
+def metrics():
+    """Every n-gram metric and option that changes its counting, without counts of a test set."""
+    return [
+        tm.BLEU(tokenize="none"),
+        tm.BLEU(2, "add-k", True, tokenize="none"),
+        tm.NIST(info="segment", tokenize="none", lowercase=False),
+        tm.NIST(tokenize="none", lowercase=False),
+        tm.BM(tokenize="none", lowercase=False),
+        tm.BMA(3, recurrence="occurrences", tokenize="none", lowercase=False),
+        tm.BM(weighting="zipf", tokenize="none", lowercase=False),
+        tm.NM(info="segment", tokenize="none", lowercase=False),
+        tm.NM(weighting="zipf", tokenize="none", lowercase=False),
+    ]
+
+
+def case(seed, segments=5, most=14):
+    """Text of hypotheses [B] and R streams of references, one or more present for each."""
+    rng = random.Random(seed)
+    words = WORDS[: rng.randint(1, len(WORDS))]
+
+    def line(least):
+        return " ".join(rng.choice(words) for _ in range(rng.randint(least, most)))
+
+    number = rng.randint(1, segments)
+    streams = [[line(0) for _ in range(number)] for _ in range(rng.randint(1, 4))]
+    for k in range(number):
+        if not any(stream[k] for stream in streams):
+            rng.choice(streams)[k] = line(1)
+    return [line(0) for _ in range(number)], streams
+
+
+def as_ids(hyps, streams):
+    """The same tokens as ids: hyp [B,T], refs [B,R,T], lengths [B] and [B,R]."""
+    batch = tm.TokenBatch.from_text([line for s in (hyps, *streams) for line in s], "none")
+    table = batch.ids.view(1 + len(streams), len(hyps), -1)
+    lengths = batch.lengths.view(1 + len(streams), len(hyps))
+    return table[0], table[1:].transpose(0, 1), lengths[0], lengths[1:].t()
+
+
+def fitted(metric, refs, lengths):
+    """The metric with counts of the references' ids, where it needs some."""
+    if getattr(metric, "needs_table", False):
+        metric.fit(
+            [tm.TokenBatch.from_ids(r, n) for r, n in zip(refs.unbind(1), lengths.t(), strict=True)]
+        )
+    return metric
+
+
+def from_text(metric, hyps, streams):
+    batches = tm.TokenBatch.from_texts([hyps, *streams], "none")
+    return metric.statistics(batches[0], batches[1:])
+
+
+@pytest.mark.parametrize("number", range(len(metrics())))
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 10**9))
+def test_the_numbers_of_the_text_path(number, seed):
+    hyps, streams = case(seed)
+    expected = from_text(metrics()[number], hyps, streams)
+    hyp, refs, ours, theirs = as_ids(hyps, streams)
+    metric = fitted(metrics()[number], refs, theirs)
+    found = functional.statistics(metric, hyp, refs, ours, theirs)
+    assert found.dtype == expected.dtype
+    assert torch.allclose(found, expected, rtol=0, atol=1e-12)
+    scores = functional.scores(metric, hyp, refs, ours, theirs)
+    assert torch.allclose(scores, metric.score(expected, segment=True), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("number", range(len(metrics())))
+def test_every_prefix_is_a_segment(number):
+    hyps, streams = case(7)
+    hyp, refs, ours, theirs = as_ids(hyps, streams)
+    metric = fitted(metrics()[number], refs, theirs)
+    found = functional.statistics(metric, hyp, refs, ours, theirs, prefixes=True)
+    for size in range(hyp.shape[1] + 1):
+        cut = functional.statistics(metric, hyp, refs, ours.clamp(max=size), theirs)
+        assert torch.allclose(found[:, size], cut, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("number", range(len(metrics())))
+def test_samples_are_segments_and_chunks_change_nothing(number, monkeypatch):
+    torch.manual_seed(0)
+    samples = torch.randint(0, 6, (7, 3, 9))
+    refs = torch.randint(0, 6, (7, 2, 8))
+    ours, theirs = torch.randint(0, 10, (7, 3)), torch.randint(1, 9, (7, 2))
+    metric = fitted(metrics()[number], refs, theirs)
+    for prefixes in (False, True):
+        together = functional.statistics(metric, samples, refs, ours, theirs, prefixes=prefixes)
+        for k in range(3):
+            alone = functional.statistics(
+                metric, samples[:, k], refs, ours[:, k], theirs, prefixes=prefixes
+            )
+            assert torch.allclose(together[:, k], alone, rtol=0, atol=1e-12)
+        with monkeypatch.context() as patch:
+            patch.setattr(functional, "_CELLS", {"cpu": 1})
+            small = functional.statistics(metric, samples, refs, ours, theirs, prefixes=prefixes)
+        assert torch.allclose(together, small, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("number", range(len(metrics())))
+@pytest.mark.parametrize("prefixes", [False, True])
+def test_nothing_waits_for_the_device(number, prefixes):
+    hyps, streams = case(11)
+    hyp, refs, ours, theirs = as_ids(hyps, streams)
+    metric = fitted(metrics()[number], refs, theirs)
+    expected = functional.statistics(metric, hyp, refs, ours, theirs, prefixes=prefixes)
+    with Watch() as watch:
+        there = [part.to("cuda") for part in (hyp, refs, ours, theirs)]
+        if getattr(metric, "needs_table", False):  # as if the references had been counted there
+            tables = [tuple(part.to("cuda") for part in table) for table in metric.counts.tables]
+            metric.counts._tables, metric.counts._ranks = tables, {}
+            functional.statistics(metric, *there)  # ranks are made once
+        watch.syncs.clear()
+        found = functional.statistics(metric, *there, prefixes=prefixes)
+        scores = metric.score(found, segment=True)
+        by_pad = functional.scores(metric, *there[:2], pad=(-1, 5))
+    assert isinstance(found, Away)
+    assert isinstance(scores, Away)
+    assert isinstance(by_pad, Away)
+    assert not watch.syncs, watch.syncs
+    assert torch.allclose(home(found), expected, rtol=0, atol=1e-12)
+
+
+def test_pad_ends_a_segment():
+    hyp = torch.tensor([[4, 5, 0, 6, 0], [0, 4, 5, 6, 7], [4, 5, 6, 7, 4]])
+    assert functional.lengths_of(hyp, None, 0).tolist() == [2, 0, 5]
+    assert functional.lengths_of(hyp, None, (0, 6)).tolist() == [2, 0, 2]
+    assert functional.lengths_of(hyp, None, None).tolist() == [5, 5, 5]
+    refs = hyp[:, None]
+    metric = tm.BLEU(2)
+    by_pad = functional.scores(metric, hyp, refs, pad=0)
+    given_lengths = torch.tensor([2, 0, 5])
+    expected = functional.scores(metric, hyp, refs, given_lengths, given_lengths[:, None])
+    assert torch.equal(by_pad, expected)
+    assert by_pad.tolist() == pytest.approx([100, 0, 100])
+
+
+@pytest.mark.parametrize("dtype", [torch.int16, torch.int32, torch.int64])
+def test_ids_of_any_size_and_type(dtype):
+    high = torch.iinfo(dtype).max
+    hyp = torch.tensor([[high, high - 1, 3, high]], dtype=dtype)
+    found = functional.statistics(tm.BLEU(2), hyp, hyp[:, None])
+    assert found[0, 3:5].tolist() == [4, 3]
+
+
+def test_segments_longer_than_a_byte_counts():
+    hyp = torch.zeros(1, 700, dtype=torch.int64)
+    found = functional.statistics(tm.BLEU(2), hyp, hyp[:, None, :600])
+    assert found[0].tolist() == [1, 700, 600, 600, 599, 700, 699]
+
+
+@pytest.mark.parametrize("number", range(len(metrics())))
+def test_degenerate_segments_score_nothing(number):
+    refs = torch.tensor([[[1, 2, 3]], [[1, 2, 3]], [[1, 2, 3]]])
+    theirs = torch.tensor([[3], [0], [0]])
+    ours = torch.tensor([0, 3, 0])
+    metric = fitted(metrics()[number], refs[:1], theirs[:1])
+    scores = functional.scores(metric, refs[:, 0], refs, ours, theirs)
+    assert scores.tolist() == [0, 0, 0]
+    none = functional.scores(metric, refs[:0, 0], refs[:0], ours[:0], theirs[:0])
+    assert none.shape == (0,)
+    assert functional.scores(metric, refs[:, 0, :0], refs).tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("hyp", "refs", "words"),
+    [
+        (torch.zeros(2, 3), torch.zeros(2, 1, 3), "one integer type"),
+        (torch.zeros(2, 3).long(), torch.zeros(2, 1, 3).int(), "one integer type"),
+        (torch.zeros(2, 3).long(), torch.zeros(3, 1, 3).long(), "expected .B,T."),
+        (torch.zeros(2, 3).long(), torch.zeros(2, 3).long(), "expected .B,T."),
+        (torch.zeros(2, 3).long(), torch.zeros(2, 0, 3).long(), "no reference"),
+    ],
+)
+def test_errors_say_what_is_wrong(hyp, refs, words):
+    with pytest.raises(tm.TensorMTError, match=words):
+        functional.scores(tm.BLEU(), hyp, refs)
+
+
+def test_errors_about_metrics_and_lengths():
+    ids = torch.zeros(2, 3, dtype=torch.int64)
+    with pytest.raises(tm.TensorMTError, match=r"metric\.fit"):
+        functional.scores(tm.NIST(), ids, ids[:, None])
+    with pytest.raises(tm.TensorMTError, match="parser"):
+        functional.scores(tm.STM(), ids, ids[:, None])
+    with pytest.raises(tm.TensorMTError, match="lengths"):
+        functional.scores(tm.BLEU(), ids, ids[:, None], torch.tensor([1, 2, 3]))
