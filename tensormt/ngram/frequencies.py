@@ -163,8 +163,13 @@ class Frequencies:
         settled = sum(keys.shape[0] for keys, _ in self._tables or [])
         if self._tables is not None and (not waiting if always else waiting <= settled):
             return
-        empty = torch.zeros(0, dtype=torch.int64)
-        old = self._tables or [(empty, empty)] * self.max_order
+        old = self._tables
+        if old is None:
+            # all tables live where the first keys came from
+            places = [keys.device for parts in self._waiting for keys, _ in parts]
+            device = places[0] if places else torch.device("cpu")
+            empty = torch.zeros(0, dtype=torch.int64, device=device)
+            old = [(empty, empty)] * self.max_order
         self._tables = [
             _sum([table, *parts]) for table, parts in zip(old, self._waiting, strict=True)
         ]
@@ -173,8 +178,9 @@ class Frequencies:
 
 
 def _sum(parts: list[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
-    """One table of several, whose keys may repeat."""
-    filled = [part for part in parts if part[0].shape[0]]
+    """One table of several, whose keys may repeat, on the device of the first."""
+    device = parts[0][0].device
+    filled = [(keys.to(device), counts.to(device)) for keys, counts in parts if keys.shape[0]]
     if len(filled) < 2:
         return filled[0] if filled else parts[0]
     keys = torch.cat([keys for keys, _ in filled])
