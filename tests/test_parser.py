@@ -67,12 +67,23 @@ def as_ours(tree):
     return " ".join(str(whole[0] if len(whole) == 1 else whole).split())
 
 
+def keeps_tags_on_words(tree, tags):
+    """Whether supar, which knows no mask, put tags on all words and only there."""
+    plain = nltk.Tree.fromstring(as_ours(tree))
+    inner = {node.label() for node in plain.subtrees() if node.height() > 2}
+    leaves = {node.label() for node in plain.subtrees() if node.height() == 2}
+    return leaves <= tags and not inner & tags
+
+
 def test_trees_are_supars_own(parser):
     """The same model through supar's `predict`, best tree, in its own batches."""
     segments = [sentence.split() for sentence in SENTENCES]
     theirs = supar_predict(parser.network.parser, [list(words) for words in segments])
-    whole = Parser(parser.network, "whole", hyphens=True, split=False)
-    assert whole.parse(segments).to_brackets() == [as_ours(tree) for tree in theirs]
+    ours = Parser(parser.network, "whole", hyphens=True, split=False).parse(segments).to_brackets()
+    tags = {label.split("::")[-1] for label in parser.network.settings["narrow"]}
+    fair = [i for i, tree in enumerate(theirs) if keeps_tags_on_words(tree, tags)]
+    assert [ours[i] for i in fair] == [as_ours(theirs[i]) for i in fair]
+    assert len(fair) >= len(SENTENCES) - 2
 
 
 def test_every_word_has_a_tag_and_every_tag_a_word(parser):

@@ -25,6 +25,7 @@ Settings = dict[str, Any]
 
 SPECIALS = ("<pad>", "<unk>", "<bos>", "<eos>")
 KIND = "crf-constituency"
+DEPENDENCY = "biaffine-dependency"
 ARGS = (
     *("n_embed", "n_pretrained", "n_feat_embed", "n_char_embed", "n_char_hidden"),
     *("n_lstm_hidden", "n_lstm_layers", "n_span_mlp", "n_label_mlp"),
@@ -83,7 +84,7 @@ def build(settings: Settings, training: bool = False) -> Any:
 def open_checkpoint(path: Path, trusted: bool) -> tuple[Any, Settings | None]:
     """A parser that supar saved, and its settings where the fused encoder can run it.
 
-    Settings are None for models that need supar's own encoding (transformers).
+    Settings are None for models that need supar's own encoding (transformers, dependencies).
     """
     if not trusted:
         raise TensorMTError(
@@ -101,20 +102,23 @@ def open_checkpoint(path: Path, trusted: bool) -> tuple[Any, Settings | None]:
         raise TensorMTError(
             f"{path} cannot be read as a checkpoint saved by supar 1.1 ({error})"
         ) from error
-    if name != KIND:
-        raise TensorMTError(f"{path} holds a supar {name!r} parser: expected a {KIND!r} one")
-    if "tag" in args.feat or "elmo" in args.feat:
+    if name not in (KIND, DEPENDENCY):
+        raise TensorMTError(
+            f"{path} holds a supar {name!r} parser: expected a {KIND!r} or {DEPENDENCY!r} one"
+        )
+    if not {"char", "bert"}.issuperset(args.feat or ()):
         raise TensorMTError(
             f"{path} needs the features {args.feat}: a parser for text can have words, characters "
             "and transformer features only"
         )
     args.device = "cpu"
+    kind = supar.PARSER[name]
     with torch.random.fork_rng(devices=[]):
-        model = supar.CRFConstituencyParser.MODEL(**args)
+        model = kind.MODEL(**args)
     model.load_pretrained(state["pretrained"])
     model.load_state_dict(state["state_dict"], False)
-    parser = supar.CRFConstituencyParser(args, model, state["transform"])
-    fused = args.encoder == "lstm" and list(args.feat) == ["char"]
+    parser = kind(args, model, state["transform"])
+    fused = name == KIND and args.encoder == "lstm" and list(args.feat) == ["char"]
     return parser, _settings(parser) if fused else None
 
 
@@ -137,10 +141,19 @@ def _settings(parser: Any) -> Settings:
 
 def supar_encode(parser: Any, sentences: list[list[str]], device: torch.device) -> Tensor:
     """supar's own encoding, for what the fused encoder does not know: -> float [B,T+2,H]."""
-    columns = [field for field in parser.transform.WORD if field is not None]
+    form = parser.transform.FORM if parser.NAME == DEPENDENCY else parser.transform.WORD
+    columns = [field for field in form if hasattr(field, "vocab")]
     words, *feats = [field.compose(field.transform(sentences)).to(device) for field in columns]
     x: Tensor = parser.model.encode(words, feats)
     return x
+
+
+def spanning_heads(scores: Tensor, lengths: Tensor) -> Tensor:
+    """Heads of the best spanning trees with one root: float [B,T+1,T+1], [B] -> int64 [B,T+1]."""
+    from supar.structs import MatrixTree
+
+    heads: Tensor = MatrixTree(scores.clone(), lengths).argmax
+    return heads
 
 
 def supar_predict(parser: Any, sentences: list[list[str]], mbr: bool = False) -> list[Any]:

@@ -47,7 +47,9 @@ def number_types(types: list[str], settings: Settings) -> tuple[Tensor, Tensor]:
 
 
 class Network:
-    """A supar model on a device, run over batches of sentences."""
+    """A supar constituency model on a device, run over batches of sentences."""
+
+    kind = "constituency"
 
     def __init__(
         self, parser: Any, settings: Settings | None, device: torch.device, tagged: bool

@@ -22,6 +22,7 @@ from tensormt.irregular import argsort, nonzero, repeat
 from tensormt.nodes import Nodes
 from tensormt.parser import text
 from tensormt.parser.decode import Forest
+from tensormt.parser.dependency import DependencyNetwork, join
 from tensormt.parser.network import Network
 from tensormt.trees import TreeBatch
 
@@ -31,7 +32,7 @@ DEFAULT = Path(__file__).with_name("english")
 
 
 class Parser:
-    """A supar constituency parser on one device.
+    """A supar parser on one device.
 
     split: cut segments into sentences; max_length: tokens of a sentence before it is cut;
     batch_tokens: size of a batch, which changes the speed and never the trees (None: chosen for
@@ -40,7 +41,7 @@ class Parser:
 
     def __init__(
         self,
-        network: Network,
+        network: Network | DependencyNetwork,
         name: str,
         *,
         hyphens: bool,
@@ -74,6 +75,7 @@ class Parser:
 
         path = DEFAULT if name == "default" else Path(name)
         where = torch.device(_device(device))
+        network: Network | DependencyNetwork
         if path.is_dir():
             parser, settings = store.load(path)
             tagged, hyphens = bool(settings["narrow"]), bool(settings.get("hyphens", False))
@@ -82,7 +84,11 @@ class Parser:
         elif path.is_file():
             parser, plain = model.open_checkpoint(path, trusted)
             digest, hyphens = store.digest(path), False
-            network = Network(parser, plain, where, False)
+            network = (
+                DependencyNetwork(parser, where)
+                if parser.NAME == model.DEPENDENCY
+                else Network(parser, plain, where, False)
+            )
         else:
             raise TensorMTError(
                 f"no parser at {str(name)!r}: give 'default', a folder made by "
@@ -126,9 +132,14 @@ class Parser:
         flat = [token for sentence in sentences.tokens for token in sentence]
         ids, words = Dictionary.encode(flat)
         sizes = [len(sentence) for sentence in sentences.tokens]
-        lengths = torch.tensor(sizes, dtype=torch.int64, device="cpu")  # batches are cut on the host
+        lengths = torch.tensor(
+            sizes, dtype=torch.int64, device="cpu"
+        )  # batches are cut on the host
         forest = self._forest(ids, words, lengths, _Share(progress, len(lengths), len(segments)))
         segment = torch.tensor(sentences.segment, dtype=torch.int64, device=device)
+        if isinstance(self.network, DependencyNetwork):
+            nodes = join(forest, segment, sentences.segments, ids.to(device))
+            return TreeBatch.from_nodes(nodes, words, words, "dependency")
         starts = (lengths.cumsum(0) - lengths).to(device)
         nodes = _join(
             forest, segment, sentences.segments, starts, ids.to(device), self.network.table.root
