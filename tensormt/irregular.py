@@ -7,6 +7,7 @@ equal results; everything else in the package is plain torch and never asks whic
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -14,7 +15,17 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-__all__ = ["argsort", "equal", "nonzero", "repeat", "runs", "search", "sort", "sort_groups"]
+__all__ = [
+    "argsort",
+    "equal",
+    "nonzero",
+    "repeat",
+    "run_edges",
+    "runs",
+    "search",
+    "sort",
+    "sort_groups",
+]
 
 Array = NDArray[Any]
 
@@ -50,43 +61,60 @@ def _roughly(array: Array) -> Array:
     return np.argsort(upper.astype(np.uint16), kind="stable")
 
 
-def sort_groups(values: Tensor, group: Tensor, groups: int) -> tuple[Tensor, Tensor]:
-    """The values [n] of each group in rising order, group after group, and the groups [n].
+def sort_groups(
+    sides: Sequence[tuple[Tensor, Tensor]], groups: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Values of several sides, (values [m], group [m]) each, sorted within every group.
 
-    Values are int64 below the largest one; group is int64 in 0…G-1, in any order.
+    Values are int64 below the largest one; the groups of a side rise, in 0…G-1. Returns the values
+    [n] of all sides, group after group, their groups [n], and where each group starts [G].
     """
-    if values.device.type == "cpu":
-        ordered, owner = _sort_rows(values.numpy(), group.numpy(), groups)
-        return torch.from_numpy(ordered), torch.from_numpy(owner)
-    by_value = torch.sort(values)
-    by_group = torch.sort(group[by_value.indices], stable=True)
-    return by_value.values[by_group.indices], by_group.values
+    if sides[0][0].device.type == "cpu":
+        found = _sort_rows([(v.numpy(), g.numpy()) for v, g in sides], groups)
+        ordered, group, start = (torch.from_numpy(array) for array in found)
+        return ordered, group, start
+    by_value = torch.sort(torch.cat([values for values, _ in sides]))
+    joined = torch.cat([group for _, group in sides])[by_value.indices]
+    by_group = torch.sort(joined, stable=True)
+    numbers = torch.arange(groups, device=joined.device)
+    start = torch.searchsorted(by_group.values, numbers)
+    return by_value.values[by_group.indices], by_group.values, start
 
 
-def _sort_rows(values: Array, group: Array, groups: int) -> tuple[Array, Array]:
+_STEPS = np.array([w for k in range(2, 62) for w in (1 << k, 3 << (k - 1))])
+
+
+def _sort_rows(sides: Sequence[tuple[Array, Array]], groups: int) -> tuple[Array, Array, Array]:
     """`sort_groups` with one row a group: numpy sorts short rows ten times faster than one array.
 
     Groups of similar size share a matrix whose rows are padded with the largest integer; sizes are
     rounded up to 2ᵏ or 3·2ᵏ⁻¹, so padding is a third at the most.
     """
-    small = group.astype(np.uint16) if groups <= 1 << 16 else group  # 16-bit keys sort by radix
-    order = np.argsort(small, kind="stable")
-    sizes = np.bincount(group, minlength=groups)
-    steps = np.array([w for k in range(2, 63) for w in (1 << k, 3 << (k - 1))])
-    kind = np.searchsorted(steps, sizes)
+    sizes = [np.bincount(group, minlength=groups) for _, group in sides]
+    total = np.sum(sizes, axis=0)
+    kind = np.searchsorted(_STEPS, total)
     rows = np.bincount(kind, minlength=1)
-    starts = np.append(0, np.cumsum(rows * steps[: len(rows)]))
+    starts = np.append(0, np.cumsum(rows * _STEPS[: len(rows)]))
     by_kind = np.argsort(kind, kind="stable")
     place = np.arange(groups) - np.append(0, np.cumsum(rows))[kind[by_kind]]
     first = np.empty(groups, np.int64)
-    first[by_kind] = starts[kind[by_kind]] + place * steps[kind[by_kind]]
-    owner = np.repeat(np.arange(groups), sizes)
-    cells = np.arange(len(values)) + np.repeat(first - (np.cumsum(sizes) - sizes), sizes)
+    first[by_kind] = starts[kind[by_kind]] + place * _STEPS[kind[by_kind]]
     table = np.full(starts[-1], np.iinfo(np.int64).max)
-    table[cells] = values[order]
+    base = first.copy()
+    for (values, _), size in zip(sides, sizes, strict=True):
+        table[_spread(base, size)] = values
+        base += size
     for number in np.flatnonzero(rows):
         table[starts[number] : starts[number + 1]].reshape(rows[number], -1).sort(axis=1)
-    return table[cells], owner
+    offsets = np.cumsum(total) - total
+    return table[_spread(first, total)], np.repeat(np.arange(groups), total), offsets
+
+
+def _spread(first: Array, sizes: Array) -> Array:
+    """The cells first, first + 1, … of every group, one group after the other."""
+    shift = np.repeat(first - (np.cumsum(sizes) - sizes), sizes)
+    cells: Array = np.arange(len(shift)) + shift
+    return cells
 
 
 def search(ordered: Tensor, values: Tensor, *, right: bool = False) -> Tensor:
@@ -111,16 +139,22 @@ def nonzero(mask: Tensor) -> Tensor:
     return mask.flatten().nonzero().squeeze(1)
 
 
-def runs(ordered: Tensor, *also: Tensor) -> tuple[Tensor, Tensor]:
-    """Starts and lengths (int64) of the runs of equal values in ordered [n] (and in `also`)."""
+def run_edges(ordered: Tensor, breaks: Tensor | None = None) -> Tensor:
+    """Where the runs of equal values in ordered [n] start, and n at the end, int64.
+
+    A run also ends before each of the places `breaks` (0…n).
+    """
     first = torch.ones(ordered.shape[0] + 1, dtype=torch.bool, device=ordered.device)
-    if not ordered.shape[0]:
-        empty = nonzero(first[1:])
-        return empty, empty
-    torch.ne(ordered[1:], ordered[:-1], out=first[1:-1])
-    for other in also:
-        first[1:-1] |= other[1:] != other[:-1]
-    edges = nonzero(first)
+    if ordered.shape[0]:
+        torch.ne(ordered[1:], ordered[:-1], out=first[1:-1])
+    if breaks is not None:
+        first.index_fill_(0, breaks, True)
+    return nonzero(first)
+
+
+def runs(ordered: Tensor) -> tuple[Tensor, Tensor]:
+    """Starts and lengths (int64) of the runs of equal values in ordered [n]."""
+    edges = run_edges(ordered)
     return edges[:-1], edges[1:] - edges[:-1]
 
 

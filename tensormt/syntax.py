@@ -98,7 +98,7 @@ class _Fractions(_TreeMetric):
 
     @abstractmethod
     def keys(self, batch: TreeBatch) -> Keys:
-        """Keys of the batch with group = segment · orders + order - 1."""
+        """Keys of the batch with group = (order - 1) · B + segment."""
 
     def statistics(self, hyp: TreeBatch, refs: Sequence[TreeBatch]) -> Tensor:
         """Int64 [B,K]."""
@@ -120,22 +120,22 @@ class _Fractions(_TreeMetric):
 
     def _chunk(self, hyp: TreeBatch, *refs: TreeBatch) -> Tensor:
         groups = len(hyp) * self.orders
-        shape = (len(hyp), self.orders)
+        shape = (self.orders, len(hyp))
         ours = self.keys(hyp)
         theirs = [self.keys(ref) for ref in refs]
-        count = totals(ours, groups).view(shape)
+        count = totals(ours, groups).view(shape).T
         one = count.new_ones(len(hyp), 1)
         if self.balance in ("recall", "f1"):
             best = count.new_full((len(hyp),), -1, dtype=torch.float64)
             row = count.new_zeros(len(hyp), self._columns())
             for ref, keys in zip(refs, theirs, strict=True):
-                both = clipped(ours, [keys], groups).view(shape)
-                other = torch.cat([one, both, count, totals(keys, groups).view(shape)], 1)
+                both = clipped(ours, [keys], groups).view(shape).T
+                other = torch.cat([one, both, count, totals(keys, groups).view(shape).T], 1)
                 score = torch.where(ref.lengths > 0, self.score(other, segment=True), -1)
                 row = torch.where((score > best)[:, None], other, row)
                 best = torch.maximum(score, best)
             return torch.where((best < 0)[:, None], torch.cat([one, row[:, 1:]], 1), row)
-        return torch.cat([one, clipped(ours, theirs, groups).view(shape), count], 1)
+        return torch.cat([one, clipped(ours, theirs, groups).view(shape).T, count], 1)
 
     def score(self, statistics: Tensor, *, segment: bool | None = None) -> Tensor:
         """Float64 [...]."""

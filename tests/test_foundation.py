@@ -60,6 +60,25 @@ def test_numpy_and_torch_paths_agree(first, second):
     assert results[0] == expected
 
 
+@given(st.integers(1, 9), st.lists(st.tuples(st.integers(0, 8), st.integers(-9, 9)), max_size=60))
+def test_sorting_within_groups(groups, pairs):
+    """Both paths, two sides: the values of each group rise, group after group."""
+    pairs = [(group % groups, value) for group, value in pairs]
+    sides = [sorted(pairs[::2], key=lambda p: p[0]), sorted(pairs[1::2], key=lambda p: p[0])]
+    numbers = [[tensor([p[k] for p in side]) for k in (1, 0)] for side in sides]
+    for device in ("cpu", "cuda"):
+        with Watch():
+            columns = [tuple(column.to(device) for column in side) for side in numbers]
+            ordered, group, start = irregular.sort_groups(columns, groups)
+            edges = irregular.run_edges(ordered, start)
+        expected = sorted(pairs)
+        assert home(ordered).tolist() == [value for _, value in expected]
+        assert home(group).tolist() == [group for group, _ in expected]
+        assert home(start).tolist() == [sum(p[0] < g for p in pairs) for g in range(groups)]
+        if pairs:
+            assert home(edges)[:-1].tolist() == [expected.index(p) for p in dict.fromkeys(expected)]
+
+
 def test_mix_is_splitmix64():
     """The finaliser with Python integers, and no collision on a million neighbours."""
 

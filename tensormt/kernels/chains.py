@@ -20,7 +20,7 @@ __all__ = ["chain_keys"]
 
 
 def chain_keys(nodes: Nodes, names: Tensor, max_length: int) -> Keys:
-    """Keys of all chains of 1…N words; group = segment · N + length - 1. One host sync.
+    """Keys of all chains of 1…N words; group = (length - 1) · B + segment. One host sync.
 
     `names` are the content hashes of the words' dictionary.
     """
@@ -28,10 +28,11 @@ def chain_keys(nodes: Nodes, names: Tensor, max_length: int) -> Keys:
     # the spare cell at the end is everybody's ancestor above the root
     words = torch.cat([word, word.new_zeros(1)])
     above = torch.cat([nodes.up, nodes.up.new_full((1,), len(nodes))])
-    keys, there = [word], [nodes.parent >= -1]
+    keys: list[Tensor] = [word]
+    there: list[Tensor] = []
     ancestor = nodes.up
     for _ in range(2, max_length + 1):
         keys.append((keys[-1] * hashing.POWER).add_(words[ancestor]))
         there.append(ancestor < len(nodes))
         ancestor = above[ancestor]
-    return orders(nodes.segment, keys, there)
+    return orders(nodes.segment, nodes.trees, keys, there)

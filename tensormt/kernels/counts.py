@@ -6,7 +6,7 @@ A group is a segment, or a segment and an order: the caller numbers them. Every 
 one int64, `key bits | side` (side 0 is the hypothesis, 1…R the references); sorting each group puts
 equal keys side by side, the run lengths are the counts. The key keeps 62 bits less those of the
 side: a group of 100 keys has a false match with probability 10⁻¹⁴. Two host syncs a call (the
-numbers of runs, all and the hypothesis's).
+numbers of runs, and of those that may match).
 
 `occurrences` is the same count seen from each occurrence of the hypothesis, for measures that weigh
 matches one by one: an occurrence is a (clipped) match when its rank among equal ones before it is
@@ -22,27 +22,31 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from tensormt.irregular import argsort, nonzero, runs, sort, sort_groups
+from tensormt.irregular import argsort, nonzero, run_edges, runs, sort, sort_groups
 
 __all__ = ["Keys", "clipped", "occurrences", "orders", "spread", "totals"]
 
 
 class Keys(NamedTuple):
-    """Occurrences of keys: group [n] in 0…G-1 and key [n], both int64, in any order."""
+    """Occurrences of keys: group [n] in 0…G-1, rising, and key [n], both int64."""
 
     group: Tensor
     key: Tensor
 
 
-def orders(segment: Tensor, keys: Sequence[Tensor], there: Sequence[Tensor]) -> Keys:
-    """Keys of D orders from segment [n] and, for each order, key [n] and whether it exists [n].
+def orders(segment: Tensor, segments: int, keys: Sequence[Tensor], there: Sequence[Tensor]) -> Keys:
+    """Keys of D orders from segment [n], rising, and the key [n] of each order.
 
-    group = segment · D + order, the first order being 0. One host sync (the number of keys).
+    `there` says where orders 2…D exist, [n] each. group = order · B + segment, the first order
+    being 0. One host sync (the number of keys).
     """
-    count = len(keys)
-    group = segment * count + torch.arange(count, device=segment.device)[:, None]
+    if len(keys) == 1:
+        return Keys(segment, keys[0])
     cells = nonzero(torch.stack(list(there)))
-    return Keys(group.view(-1)[cells], torch.stack(list(keys)).view(-1)[cells])
+    later = segments * torch.arange(1, len(keys), device=segment.device)
+    group = (later[:, None] + segment).view(-1)[cells]
+    key = torch.stack(list(keys[1:])).view(-1)[cells]
+    return Keys(torch.cat([segment, group]), torch.cat([keys[0], key]))
 
 
 def totals(keys: Keys, groups: int) -> Tensor:
@@ -72,22 +76,24 @@ def clipped(hyp: Keys, refs: Sequence[Keys], groups: int) -> Tensor:
     sides = (hyp, *refs)
     side_bits = len(refs).bit_length()
     low = (1 << (62 - side_bits)) - 1
-    packed = [((keys.key & low) << side_bits) | side for side, keys in enumerate(sides)]
-    ordered, group = sort_groups(
-        torch.cat(packed), torch.cat([keys.group for keys in sides]), groups
-    )
-    starts, count = runs(ordered, group)
-    value, group = ordered[starts], group[starts]
-    # a hypothesis run (side 0) stands before the reference runs of its key: at most R follow
-    ours = nonzero((value & ((1 << side_bits) - 1)) == 0)
-    owner, where = value >> side_bits, group[ours]
-    name, best = owner[ours], torch.zeros_like(ours)
+    packed = [
+        (((keys.key & low) << side_bits) | side, keys.group) for side, keys in enumerate(sides)
+    ]
+    ordered, group, breaks = sort_groups(packed, groups)
+    edges = run_edges(ordered, breaks)
+    value = ordered[edges[:-1]]
+    # a hypothesis run (side 0) stands before the reference runs of its key: at most R follow, and
+    # its key's bits are equal to theirs
+    near = (value[1:] ^ value[:-1]) >> side_bits == 0
+    ours = nonzero(near & ((value[:-1] & ((1 << side_bits) - 1)) == 0))
+    where, name, best = group[edges[ours]], value[ours], torch.zeros_like(ours)
     for step in range(1, len(refs) + 1):
         other = (ours + step).clamp_(max=value.shape[0] - 1)
-        same = (owner[other] == name) & (group[other] == where) & (other > ours)
-        best = torch.maximum(best, count[other] * same)
+        same = ((value[other] ^ name) >> side_bits == 0) & (group[edges[other]] == where)
+        count = (edges[other + 1] - edges[other]) * (same & (other > ours))
+        best = torch.maximum(best, count)
     zeros = torch.zeros(groups, dtype=torch.int64, device=best.device)
-    return zeros.index_add_(0, where, torch.minimum(count[ours], best))
+    return zeros.index_add_(0, where, torch.minimum(edges[ours + 1] - edges[ours], best))
 
 
 def occurrences(hyp: Keys, refs: Sequence[Keys], groups: int) -> tuple[Tensor, Tensor]:

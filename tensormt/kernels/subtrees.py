@@ -21,17 +21,18 @@ __all__ = ["subtree_keys"]
 
 
 def subtree_keys(nodes: Nodes, names: Tensor, max_depth: int) -> Keys:
-    """Keys of all subtrees of depth 1…D; group = segment · D + depth - 1. One host sync.
+    """Keys of all subtrees of depth 1…D; group = (depth - 1) · B + segment. One host sync.
 
     `names` are the content hashes of the labels' dictionary.
     """
     label = nodes.keys_of(names)
     place = hashing.odd(nodes.position)
     tall = nodes.arity > 0
-    keys, there = [label], [torch.ones_like(tall)]
+    keys: list[Tensor] = [label]
+    there: list[Tensor] = []
     for depth in range(2, max_depth + 1):
         keys.append(hashing.pair(label, sum_children(nodes, keys[-1] * place)))
         if depth > 2:
             tall = sum_children(nodes, tall.to(torch.int32)) > 0
         there.append(tall)
-    return orders(nodes.segment, keys, there)
+    return orders(nodes.segment, nodes.trees, keys, there)

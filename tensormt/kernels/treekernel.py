@@ -68,7 +68,7 @@ def side(nodes: Nodes, names: Tensor) -> Side:
     segment = nodes.segment[cells]
     name = production[cells] & ((1 << _NAME_BITS) - 1)
     place = cells - nodes.offsets[segment]
-    packed, segment = sort_groups((name << _PLACE_BITS) | place, segment, nodes.trees)
+    packed, segment, _ = sort_groups([((name << _PLACE_BITS) | place, segment)], nodes.trees)
     node = nodes.offsets[segment] + (packed & ((1 << _PLACE_BITS) - 1))
     key = (segment << _NAME_BITS) | (packed >> _PLACE_BITS)
     starts, sizes = runs(key)
