@@ -1,6 +1,7 @@
 """The n-gram family against sacrebleu, torchmetrics, bleuscore (Rust) and nltk.
 
     python bench/ngram.py [--data FOLDER] [--segments N] [--repeats N] [--json]
+    python bench/ngram.py --data FOLDER --validate
     python bench/ngram.py --memory 1000000
 
 FOLDER holds `segments.jsonl` of a human-judged set, or several such folders (nine systems, and a
@@ -9,6 +10,9 @@ Zipf-like words is made. All times are from text to scores, and every result is 
 peer's before a time is printed. One thread; times are processor time of the process, ours and the
 peer's in turn, the shortest of a few. Caches of sacrebleu's tokenisers are emptied before each of
 its runs, so that it pays for every line once.
+
+`--validate` compares BLEU with sacrebleu's on all references of every set, however many a segment
+has, for two systems, all smoothings, segments and corpus, and prints the largest difference.
 
 `--memory N` streams N segments in chunks and prints the peak of the resident set on the way.
 """
@@ -230,6 +234,44 @@ def measures(
     )
 
 
+def validate(folder: Path) -> None:
+    """Print the largest difference from sacrebleu over the sets of a folder."""
+    print(f"{'':16} {'segments':>8} {'references':>10} {'scores':>7} {'largest difference':>19}")
+    for path in sorted([*folder.glob("segments.jsonl"), *folder.glob("*/segments.jsonl")]):
+        lines = path.read_text(encoding="utf-8").splitlines()
+        segments = [json.loads(line) for line in lines]
+        segments = [s for s in segments if len(s["sys"]) > 1 and any(r.split() for r in s["refs"])]
+        own = [[ref for ref in s["refs"] if ref.split()] for s in segments]
+        most = max(map(len, own))
+        refs = [[some[k] if k < len(some) else None for some in own] for k in range(most)]
+        worst, scores = 0.0, 0
+        for lowercase in (False, True):
+            ready = References.from_text(refs, lowercase=lowercase)
+            for system in (0, 1):
+                hyps = [list(s["sys"].values())[system]["hyp"] for s in segments]
+                batch = TokenBatch.from_text(hyps, lowercase=lowercase)
+                for smooth in ("none", "floor", "add-k", "exp"):
+                    ours = BLEU(smooth=smooth, effective_order=system == 1, lowercase=lowercase)
+                    peer = SacreBLEU(
+                        smooth_method=smooth, effective_order=system == 1, lowercase=lowercase
+                    )
+                    theirs = [
+                        peer.sentence_score(hyp, some).score
+                        for hyp, some in zip(hyps, own, strict=True)
+                    ]
+                    theirs.append(peer.corpus_score(hyps, refs).score)
+                    mine = torch.cat([ours(batch, ready), ours.corpus(batch, ready)[None]])
+                    gap = (mine - torch.tensor(theirs, dtype=torch.float64)).abs().max()
+                    worst, scores = max(worst, float(gap)), scores + len(theirs)
+        fewest = min(map(len, own))
+        print(
+            f"{path.parent.name:16} {len(segments):8} {f'{fewest}-{most}':>10} {scores:7} "
+            f"{worst:19.1e}",
+            flush=True,
+        )
+        check(path.parent.name, worst, 0.0, 1e-9)
+
+
 def stream(number: int) -> None:
     """Score many segments chunk by chunk; print the peak of the resident set on the way."""
     systems, refs = made(CHUNK)
@@ -262,6 +304,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="folder with */segments.jsonl")
     parser.add_argument("--segments", type=int, default=2000, help="segments of the made corpus")
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--validate", action="store_true", help="compare only, with --data")
     parser.add_argument("--memory", type=int, default=0, help="only stream so many segments")
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
@@ -269,6 +312,11 @@ def main() -> None:
     logging.getLogger("sacrebleu").setLevel(logging.ERROR)
     if args.memory:
         stream(args.memory)
+        return
+    if args.validate:
+        if not args.data:
+            parser.error("--validate needs --data FOLDER")
+        validate(args.data)
         return
     systems, refs = real(args.data) if args.data else made(args.segments)
     size = len(refs[0])

@@ -17,7 +17,7 @@ from tensormt.tokens import TokenBatch
 __all__ = ["column_type", "columns", "cut", "tailed"]
 
 # cells (reference position x hypothesis position x segment) compared at a time: fits the cache
-_CELLS = 1 << 20
+_CELLS = 3 << 18
 
 
 def cut(lengths: list[int]) -> Iterator[tuple[int, int]]:
