@@ -128,7 +128,7 @@ class TokenBatch:
         """The content hash of every token, int64 [n]: equal tokens of any two batches agree."""
         if self.dictionary is None:
             return hashing.mix(self.tokens)
-        return self.dictionary.hashes.to(self.device)[self.tokens.to(torch.int64)]
+        return self.dictionary.hashes.to(self.device).index_select(0, self.tokens)
 
     @cached_property
     def lowered(self) -> TokenBatch:
@@ -136,7 +136,7 @@ class TokenBatch:
         if self.lowercase or self.dictionary is None:
             return self
         new, dictionary = Dictionary.encode([word.lower() for word in self.dictionary.strings])
-        tokens = new.to(torch.int32).to(self.device)[self.tokens.to(torch.int64)]
+        tokens = new.to(torch.int32).to(self.device).index_select(0, self.tokens)
         return replace(self, tokens=tokens, dictionary=dictionary, lowercase=True)
 
     @property
@@ -210,7 +210,7 @@ def unify(batches: Sequence[TokenBatch]) -> list[TokenBatch]:
     return [
         replace(
             batch,
-            tokens=new.to(torch.int32).to(batch.device)[batch.tokens.to(torch.int64)],
+            tokens=new.to(torch.int32).to(batch.device).index_select(0, batch.tokens),
             dictionary=merged,
         )
         for batch, new in zip(batches, maps, strict=True)

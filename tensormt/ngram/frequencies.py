@@ -53,7 +53,7 @@ class Frequencies:
             if parts:
                 ordered = sort(torch.cat(parts))
                 starts, counts = runs(ordered)
-                self._waiting[order].append((ordered[starts], counts))
+                self._waiting[order].append((ordered.index_select(0, starts), counts))
         self._settle(always=False)
         return self
 
@@ -87,11 +87,11 @@ class Frequencies:
         known, counts = known.to(keys.device), counts.to(keys.device)
         # in rising order neighbouring searches walk the same part of the table
         rising = argsort(keys)
-        ordered = keys[rising]
+        ordered = keys.index_select(0, rising)
         place = search(known, ordered).clamp_max_(known.shape[0] - 1)
-        found = torch.empty_like(keys)
-        found[rising] = torch.where(known[place] == ordered, counts[place], 0)
-        return found
+        same = known.index_select(0, place) == ordered
+        found = counts.index_select(0, place) * same
+        return torch.empty_like(keys).scatter_(0, rising, found)
 
     def rank(self, frequency: Tensor, max_order: int) -> Tensor:
         """Zipf's rank of n-grams of a frequency among all up to max_order, float64 [...].

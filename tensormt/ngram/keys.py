@@ -35,13 +35,13 @@ def orders(batch: TokenBatch, max_order: int) -> Iterator[tuple[Tensor, Tensor]]
     """
     words = batch.hashes
     segment, place = repeat(batch.lengths)
-    left = batch.lengths[segment] - place
+    left = batch.lengths.index_select(0, segment) - place
     key = words
     for order in range(1, max_order + 1):
         if order > 1:
             key = longer(key[:-1], words[order - 1 :])
         start = nonzero(left[: key.shape[0]] >= order)
-        yield key[start], start
+        yield key.index_select(0, start), start
 
 
 def ngrams(batch: TokenBatch, max_order: int) -> Keys:

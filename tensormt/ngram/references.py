@@ -188,7 +188,7 @@ class References(Sequence[TokenBatch]):
             return hyp.tokens.to(dtype)
         found = pc.index_in(hyp.dictionary.array, value_set=self.dictionary.array)
         new = torch.from_numpy(np.array(found.fill_null(len(self.dictionary)), np.int32))
-        return new.to(hyp.device, dtype).take(hyp.tokens.to(torch.int64))
+        return new.to(hyp.device, dtype).index_select(0, hyp.tokens)
 
     def rows(self, index: slice) -> References:
         """The references of some of the segments."""

@@ -49,13 +49,13 @@ def held(order: Order) -> Held:
     """Where the n-grams of an order stand in a reference."""
     best = order.counts.amax(0)
     place = nonzero(best > 0)
-    matched = (order.rank < best).reshape(-1)[place]
+    matched = (order.rank < best).reshape(-1).index_select(0, place)
     return Held(place, place % max(best.shape[1], 1), matched)
 
 
 def _counts(order: Order, place: Tensor) -> Tensor:
     """Counts in each reference at some places, [R,m]."""
-    return order.counts.flatten(1)[:, place]
+    return order.counts.flatten(1).index_select(1, place)
 
 
 def counted(part: Matches, found: list[Held], hyp: TokenBatch, table: Frequencies) -> list[Tensor]:
@@ -64,11 +64,12 @@ def counted(part: Matches, found: list[Held], hyp: TokenBatch, table: Frequencie
     keys = words.clone()
     counts = []
     for number, here in enumerate(found, 1):
-        key = keys[here.place]
+        key = keys.index_select(0, here.place)
         if number > 1:
             # an n-gram that is held was held without its last word: its key is in place
-            key = longer(key, words[here.place + (number - 1) * len(part.rows)])
-            keys[here.place] = key
+            last = here.place + (number - 1) * part.rows.shape[0]
+            key = longer(key, words.index_select(0, last))
+            keys.scatter_(0, here.place, key)
         counts.append(table.of(number, key))
     if bool(torch.stack([(count == 0).any() for count in counts]).any()):
         raise TensorMTError(
@@ -93,14 +94,14 @@ def information(
         else:
             count = counts[number]
         if number == 0:
-            prefix = words if isinstance(words, int) else words[here.column]
+            prefix = words if isinstance(words, int) else words.index_select(0, here.column)
         elif counts is None:
             prefix = _counts(part.orders[number - 1], here.place).sum(0, dtype=torch.int64)
         else:
             before = found[number - 1].place
             spread = count.new_zeros(part.orders[number - 1].rank.numel())
-            spread[before] = counts[number - 1]
-            prefix = spread[here.place]
+            spread.scatter_(0, before, counts[number - 1])
+            prefix = spread.index_select(0, here.place)
         info.append(torch.log2(prefix / count.double()))
     return info
 
@@ -115,8 +116,9 @@ def recurrence(
     for n, (here, order) in enumerate(zip(found, part.orders, strict=True), 1):
         counts = _counts(order, here.place)
         times = counts.sum(0, dtype=torch.int64) if occurrences else (counts > 0).sum(0)
-        share = times / number[here.column]
-        weights.append(diver[:, n - 1][here.column] * torch.log10(n + share))
+        share = times / number.index_select(0, here.column)
+        spread = diver[:, n - 1].index_select(0, here.column)
+        weights.append(spread * torch.log10(n + share))
     return weights
 
 
