@@ -1,0 +1,185 @@
+"""The metrics as torchmetrics: update, compute, synchronised over processes, usable in Lightning.
+
+    bleu = TorchScore("bleu")                      # any specification or metric of the package
+    bleu.update(texts, refs); bleu.compute()       # texts [n], refs [n][R]
+    collection(parser="default")                   # a MetricCollection of all ten
+
+States are integers, so that the result does not depend on how segments were spread over processes
+and batches. Counts are summed as they are. Statistics that are not whole (BM's weights, kernels)
+are cut into three words of a fixed-point number, v = (w₀ + w₁·2⁻³⁶ + w₂·2⁻⁷²) · 2⁻¹⁶, and each word
+is summed: exact for values that end above 2⁻⁸⁸, for up to 2²⁷ segments.
+
+NIST, NM and Zipf's weights need the counts of all references before the first score. Where the
+metric was not given them, the state keeps the tokens (as 64-bit content hashes) and `compute`
+counts and scores all of them at once.
+
+This is the only module that imports torchmetrics.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torchmetrics import Metric as Base
+from torchmetrics import MetricCollection
+
+from tensormt.metric import Metric
+from tensormt.ngram.base import NgramMetric
+from tensormt.registry import METRICS, make
+from tensormt.tokens import TokenBatch
+from tensormt.train.texts import Source, batches, forest_of, needs_counts
+from tensormt.trees import TreeBatch
+
+__all__ = ["TorchScore", "collection"]
+
+# what is kept where all tokens are needed: of hypotheses, and of references segment by segment
+_PARTS = ("tokens", "lengths", "ref_tokens", "ref_lengths", "ref_numbers")
+_FIRST, _NEXT = 16, 36  # bits behind the point in the first word, and in each of the others
+
+
+def to_words(values: Tensor) -> Tensor:
+    """Values [n,X] as words int64 [n,3,X] of a fixed-point number; integers [n,X] as [n,1,X]."""
+    if not values.is_floating_point():
+        return values[:, None]
+    words, rest = [], values * 2.0**_FIRST
+    for _ in range(3):
+        whole = rest.floor()
+        words.append(whole.to(torch.int64))
+        rest = (rest - whole) * 2.0**_NEXT
+    return torch.stack(words, 1)
+
+
+def from_words(words: Tensor) -> Tensor:
+    """The numbers [X] that (sums of) words [3,X] stand for; one word [1,X] is the integer."""
+    if words.shape[0] == 1:
+        return words[0]
+    # carries first, so that sums of the same value give the same float
+    low = words[2]
+    middle = words[1] + (low >> _NEXT)
+    high = words[0] + (middle >> _NEXT)
+    mask = (1 << _NEXT) - 1
+    rest = (middle & mask).double() + (low & mask).double() * 2.0**-_NEXT
+    return (high.double() + rest * 2.0**-_NEXT) * 2.0**-_FIRST
+
+
+class TorchScore(Base):
+    """A metric of the package as a torchmetrics metric; the corpus score is its value."""
+
+    full_state_update = False
+    is_differentiable = False
+    higher_is_better = True
+
+    def __init__(self, metric: Metric[Any] | str, parser: Source = None, **kwargs: Any) -> None:
+        """`parser` as for TextReward; kwargs are those of every torchmetrics metric."""
+        super().__init__(**kwargs)
+        self.metric = make(metric) if isinstance(metric, str) else metric
+        self.forest = None if isinstance(self.metric, NgramMetric) else forest_of(parser)
+        # collections share the states of metrics that look alike: names keep ours apart
+        self._name = re.sub(r"\W+", "_", self.metric.signature.rpartition("|")[0])
+        self._keeps = needs_counts(self.metric)
+        if self._keeps:
+            for part in _PARTS:
+                self.add_state(f"{self._name}_{part}", [], dist_reduce_fx="cat")
+        else:
+            self.add_state(self._name, self._zeros(), dist_reduce_fx="sum")
+
+    def _zeros(self) -> Tensor:
+        """The state before the first update: words of as many statistics as the metric has."""
+        metric, none = self.metric, list[str]()
+        batch: Any = (
+            TokenBatch.from_text(none, metric.tokenize, metric.lowercase)
+            if isinstance(metric, NgramMetric)
+            else TreeBatch.from_brackets(none)
+        )
+        return to_words(metric.statistics(batch, [batch])).sum(0)
+
+    def update(
+        self,
+        preds: Sequence[str] | TokenBatch | TreeBatch,
+        target: Sequence[Sequence[str]] | Sequence[TokenBatch] | Sequence[TreeBatch],
+    ) -> None:
+        """Add n texts with their references [n][R]; or a batch with its R streams."""
+        if not len(preds):
+            return
+        others: Sequence[Any] = target
+        if isinstance(preds, TokenBatch | TreeBatch):
+            hyp, refs = preds, list(others)
+        else:
+            hyp, *refs = batches(self.metric, self.forest, preds, others, self.device)
+        if self._keeps:
+            self._keep(hyp, refs)
+            return
+        words = to_words(self.metric.statistics(hyp, refs))
+        state = getattr(self, self._name)
+        setattr(self, self._name, state + words.sum(0).to(state.device))
+
+    def _keep(self, hyp: Any, refs: Sequence[Any]) -> None:
+        """Keep the hashes of the tokens: of a segment's references one after the other."""
+        metric: Any = self.metric
+        if metric.lowercase:
+            hyp, refs = hyp.lowered, [ref.lowered for ref in refs]
+        number = len(refs) * torch.ones_like(hyp.lengths)
+        index = torch.arange(len(hyp) * len(refs), device=hyp.device)
+        rows = index.view(len(refs), len(hyp)).t().reshape(-1)
+        flat = TokenBatch.concat([_hashed(ref) for ref in refs])[rows]
+        hyp = _hashed(hyp)
+        kept = (hyp.tokens, hyp.lengths, flat.tokens, flat.lengths, number)
+        for part, value in zip(_PARTS, kept, strict=True):
+            getattr(self, f"{self._name}_{part}").append(value.to(self.device))
+
+    def compute(self) -> Tensor:
+        """The corpus score, float64 []; 0 before the first segment."""
+        total = from_words(self._kept() if self._keeps else getattr(self, self._name))
+        return torch.where(total[0] > 0, self.metric.score(total, segment=False), 0.0)
+
+    def _kept(self) -> Tensor:
+        """The summed words of all segments kept, scored as one test set."""
+        tokens, lengths, ref_tokens, ref_lengths, numbers = (self._joined(part) for part in _PARTS)
+        if not lengths.shape[0]:
+            return self._zeros().to(lengths.device)
+        hyp = TokenBatch(tokens, lengths, None, "ids")
+        # one empty segment at the end stands for references that a segment lacks
+        flat = TokenBatch(
+            ref_tokens, torch.cat([ref_lengths, ref_lengths.new_zeros(1)]), None, "ids"
+        )
+        first = numbers.cumsum(0) - numbers
+        streams = [
+            flat[torch.where(k < numbers, first + k, ref_lengths.shape[0])]
+            for k in range(int(numbers.max()))
+        ]
+        return to_words(self.metric.statistics(hyp, streams)).sum(0)
+
+    def _joined(self, part: str) -> Tensor:
+        """A list state, or the tensor that synchronising made of it, as one tensor."""
+        state = getattr(self, f"{self._name}_{part}")
+        none = torch.zeros(0, dtype=torch.int64, device=self.device)
+        return state if isinstance(state, Tensor) else torch.cat([none, *state])
+
+    def _sync_dist(self, *args: Any, **kwargs: Any) -> None:
+        """Synchronise; a process that saw no segment takes part with empty tensors of our type."""
+        for part in _PARTS if self._keeps else ():
+            setattr(self, f"{self._name}_{part}", [self._joined(part)])
+        super()._sync_dist(*args, **kwargs)
+
+
+def _hashed(batch: TokenBatch) -> TokenBatch:
+    """The batch with the content hashes of its tokens as their ids."""
+    tokens = batch.tokens.to(torch.int64) if batch.dictionary is None else batch.hashes
+    return TokenBatch(tokens, batch.lengths, None, "ids")
+
+
+def collection(
+    metrics: Sequence[Metric[Any] | str] = tuple(METRICS), parser: Source = "default", **kwargs: Any
+) -> MetricCollection:
+    """A MetricCollection of metrics (default: all ten), which share one memory of parses."""
+    made = [make(metric) if isinstance(metric, str) else metric for metric in metrics]
+    names = [m if isinstance(m, str) else m.name.lower() for m in metrics]
+    forest = None if all(isinstance(m, NgramMetric) for m in made) else forest_of(parser)
+    scores: Any = {
+        name: TorchScore(metric, forest, **kwargs) for name, metric in zip(names, made, strict=True)
+    }
+    return MetricCollection(scores, compute_groups=False)
