@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parent.parent / "tensormt"
 
 # from the bottom up: a module may import modules of its own row and of rows above it in this list
 LAYERS = [
-    ["version", "errors", "progress"],
+    ["version", "errors", "progress", "tables"],
     ["irregular", "hashing", "lengths"],
     ["dictionary"],
     ["tokenizer", "nodes"],
@@ -22,9 +22,12 @@ LAYERS = [
     ["metric"],
     ["syntax", "ngram"],
     ["registry"],
-    ["streams", "cache", "scoring", "compare"],
-    ["qarla", "metaeval"],
-    ["report"],
+    ["markup"],
+    ["streams", "cache"],
+    ["scoring"],
+    ["segments", "compare"],
+    ["metaeval"],
+    ["qarla"],
     ["train"],
     ["command"],
 ]
