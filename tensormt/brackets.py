@@ -1,4 +1,4 @@
-"""Penn bracketings to flat nodes and back, by operations on whole byte buffers.
+"""Penn bracketings to flat nodes, by operations on whole byte buffers.
 
 A node is an opening bracket; the text from there to the next one, `(NP ` or `(DT the) `, is one
 string, interned once for all its occurrences and taken apart on the dictionary alone. Depth is the
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -22,11 +22,12 @@ import pyarrow.compute as pc
 import torch
 from numpy.typing import NDArray
 
+from tensormt.bracketing import explain
 from tensormt.dictionary import Dictionary, string_buffers
 from tensormt.errors import TensorMTError
 from tensormt.nodes import Nodes
 
-__all__ = ["Linear", "read", "split", "write"]
+__all__ = ["Linear", "read"]
 
 Array = NDArray[Any]
 
@@ -34,7 +35,6 @@ _OPEN = ord("(")
 _OUTER = ("", "ROOT", "TOP")
 _BARE = "\x00"  # label of a word that is not its node's only child, as `had` in (VP had (NP …))
 _WORD = re.compile(r"\(\s*[^\s()]+\s+[^\s()]+\s*\)|\(\s*[^\s()]*|\)|([^\s()]+)")
-_TOKEN = re.compile(r"[()]|[^\s()]+")
 
 
 class Linear(NamedTuple):
@@ -75,7 +75,7 @@ def read(lines: Sequence[str | None], source: str = "") -> Linear:
     opens, closes = np.flatnonzero(opening), np.flatnonzero(~opening)
     loose = closes[_visible(data, brackets[closes] + 1, following[closes])]
     if not _well_formed(data, brackets, bounds, depth, loose):
-        _explain(lines, source)
+        explain(lines, source)
 
     # one string a node, `(NP ` or `(DT the) `, interned; what follows takes the types apart
     kind, types = _intern(data, brackets[opens])
@@ -98,7 +98,7 @@ def read(lines: Sequence[str | None], source: str = "") -> Linear:
     )
     nameless = np.array([name == "" for name in labels.strings], dtype=bool)
     if ((flat.word < 0) & leaf).any() or (nameless[flat.label] & (flat.depth > 1)).any():
-        _explain(lines, source)
+        explain(lines, source)
     flat, labels, bare = _clean(flat, labels, len(lines))
     return Linear(_link(flat, len(lines)), labels, words, bare)
 
@@ -226,115 +226,3 @@ def _link(flat: _Flat, trees: int) -> Nodes:
         torch.from_numpy(flat.depth.astype(np.int64)),
         torch.from_numpy(position),
     )
-
-
-def write(nodes: Nodes, labels: Dictionary, words: Dictionary) -> list[str]:
-    """One bracketing a tree: the inverse of `read` (after its clean-up)."""
-    label, word, depth = nodes.label.numpy(), nodes.word.numpy(), nodes.depth.numpy()
-    last = np.zeros(len(nodes), dtype=bool)
-    offsets = nodes.offsets.numpy()
-    last[offsets[1:][np.diff(offsets) > 0] - 1] = True
-    below = np.where(last, 0, np.append(depth[1:], 0))
-    bare = label < 0
-    closes = depth - below + np.where(bare, 0, 1) - last
-    empty = len(words)
-    names = pa.concat_arrays([labels.array, pa.array([""])]).take(
-        pa.array(np.where(bare, len(labels), label))
-    )
-    texts = pa.concat_arrays([words.array, pa.array([""])]).take(
-        pa.array(np.where(word < 0, empty, word))
-    )
-    opens = pa.array(["(", ""]).take(pa.array(bare.astype(np.int8)))
-    gaps = pa.array(["", " "]).take(pa.array((~bare & (word >= 0)).astype(np.int8)))
-    ends = pa.array([")" * k for k in range(int(closes.max(initial=0)) + 1)]).take(pa.array(closes))
-    spaces = pa.array(["", " "]).take(pa.array((~last).astype(np.int8)))
-    pieces = pc.binary_join_element_wise(opens, names, gaps, texts, ends, spaces, "")
-    lists = pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), pieces)
-    lines: list[str] = pc.binary_join(lists, "").to_pylist()
-    return lines
-
-
-def split(text: str) -> list[str]:
-    """The trees of a file's text: one a line, or over several lines as in Penn `.mrg` files.
-
-    Lines that begin with white space inside a tree, or a first line that does not close its tree,
-    show the second kind; there blank lines mean nothing, and an item keeps its line breaks.
-    """
-    lines = text.split("\n")
-    if lines and not lines[-1]:
-        lines.pop()
-    level, spread, first = 0, False, True
-    for line in lines:
-        if not line.strip():
-            continue
-        if level > 0 and line[0].isspace():
-            spread = True
-            break
-        level += line.count("(") - line.count(")")
-        if first and level > 0:
-            spread = True
-            break
-        first = False
-    return _gather(lines) if spread else lines
-
-
-def _gather(lines: list[str]) -> list[str]:
-    """Join lines until their brackets are balanced; one item a tree."""
-    items: list[str] = []
-    held: list[str] = []
-    level = 0
-    for line in lines:
-        if not held and not line.strip():
-            continue
-        held.append(line)
-        level += line.count("(") - line.count(")")
-        if level <= 0:
-            items.append("\n".join(held))
-            held, level = [], 0
-    if held:
-        items.append("\n".join(held))
-    return items
-
-
-def _explain(lines: Sequence[str | None], source: str) -> NoReturn:
-    """Raise the error of the first bad line: where it is and what is wrong there."""
-    for number, line in enumerate(lines, 1):
-        problem = _fault(line or "")
-        if problem is not None:
-            place, message = problem
-            raise TensorMTError(f"{source}line {number}, column {place + 1}: {message}")
-    raise TensorMTError(f"{source}the bracketings cannot be read")
-
-
-def _fault(line: str) -> tuple[int, str] | None:
-    """Offset and description of the first fault of one bracketing, if there is one."""
-    stack: list[list[int]] = []  # place, number of children so far, 1 where a label is expected
-    done = False
-    for match in _TOKEN.finditer(line):
-        place, token = match.start(), match[0]
-        if done and token != ")":
-            return place, f"text after the tree, {token[:20]!r}: put one tree on each line"
-        if token == "(":
-            if stack:
-                stack[-1][1] += 1
-                if stack[-1][2] and len(stack) > 1:
-                    return stack[-1][0], "a node without a label: write (LABEL …)"
-                stack[-1][2] = 0
-            stack.append([place, 0, 1])
-        elif token == ")":
-            if not stack:
-                return place, "a closing bracket without an opening one"
-            start, children, nameless = stack.pop()
-            if not children:
-                what = "an empty pair of brackets" if nameless else "a node without a child"
-                return start, f"{what}: write (LABEL word) or (LABEL (…) …)"
-            done = not stack
-        elif not stack:
-            return place, f"expected an opening bracket, found {token[:20]!r}"
-        elif stack[-1][2]:
-            stack[-1][2] = 0
-        else:
-            stack[-1][1] += 1
-    if stack:
-        return stack[-1][0], "an opening bracket that is never closed"
-    return None

@@ -8,18 +8,15 @@ memory. An empty reference line is an absent reference; a segment without any is
 
 from __future__ import annotations
 
-import gzip
 import hashlib
-import json
-import sys
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
-from pathlib import Path
-from typing import IO, NamedTuple
+from typing import NamedTuple
 
+from tensormt import files
 from tensormt.errors import TensorMTError
 from tensormt.markup import read_markup
+from tensormt.rows import rows
 
 __all__ = ["Chunk", "Corpus", "open_corpus"]
 
@@ -37,12 +34,6 @@ class Chunk(NamedTuple):
 
     def __len__(self) -> int:
         return len(self.refs[0])
-
-
-class _Row(NamedTuple):
-    hyp: str | None
-    refs: list[str | None]
-    doc: str | None
 
 
 Column = Callable[[], Iterator[str | None]]
@@ -114,7 +105,7 @@ def _check_sizes(sizes: dict[str, int], unit: str) -> None:
 
 def open_corpus(hyps: Sequence[str], refs: Sequence[str], docs: str | None = None) -> Corpus:
     """The corpus of files named on a command line; `-` is standard input."""
-    spool = _Spool()
+    spool = files.Spool()
     names = [spool.path(name) for name in (*hyps, *refs, *([docs] if docs else []))]
     sizes: dict[str, int] = {}
     ours: dict[str, Column] = {}
@@ -134,7 +125,7 @@ def open_corpus(hyps: Sequence[str], refs: Sequence[str], docs: str | None = Non
     for name in names[len(hyps) : len(hyps) + len(refs)]:
         papers = papers or _own_columns(name)[1]
     if docs:
-        sizes[docs] = _count(names[-1])
+        sizes[docs] = files.count(names[-1])
         papers = _column(names[-1])
     if not theirs:
         raise TensorMTError(
@@ -144,84 +135,16 @@ def open_corpus(hyps: Sequence[str], refs: Sequence[str], docs: str | None = Non
     _check_sizes(sizes, "lines" if len(sizes) == len(names) else "segments")
     digest = hashlib.blake2b(digest_size=16)
     for name in names:
-        with _open(name) as file:
+        with files.open_bytes(name) as file:
             while block := file.read(1 << 20):
                 digest.update(block)
         digest.update(b"\0")
     return Corpus(ours, theirs, papers, next(iter(sizes.values())), digest.hexdigest())
 
 
-class _Spool:
-    """Standard input kept in a temporary file, since input is read more than once."""
-
-    def __init__(self) -> None:
-        self.file: IO[bytes] | None = None
-
-    def path(self, name: str) -> str:
-        if name != "-":
-            return name
-        if self.file is not None:
-            raise TensorMTError("'-' (standard input) can be named only once")
-        self.file = tempfile.NamedTemporaryFile(prefix="tensormt-stdin-")  # noqa: SIM115
-        while block := sys.stdin.buffer.read(1 << 20):
-            self.file.write(block)
-        self.file.flush()
-        _KEPT[self.file.name] = self.file
-        return self.file.name
-
-
-_KEPT: dict[str, IO[bytes]] = {}  # spooled files live as long as the program
-
-
-def _shown(path: str) -> str:
-    return "standard input" if path in _KEPT else path
-
-
-def _open(path: str) -> IO[bytes] | gzip.GzipFile:
-    try:
-        return gzip.open(path) if path.endswith(".gz") else open(path, "rb")
-    except OSError as error:
-        raise TensorMTError(f"{_shown(path)} cannot be read: {error.strerror}") from None
-
-
-def _kind(path: str) -> str:
-    return Path(path.removesuffix(".gz")).suffix.lower()
-
-
-def _lines(path: str) -> Iterator[str]:
-    """The lines of a UTF-8 file, without their ends."""
-    with _open(path) as file:
-        try:
-            for number, line in enumerate(file, 1):
-                try:
-                    text = line.decode("utf-8-sig" if number == 1 else "utf-8")
-                except UnicodeDecodeError:
-                    raise TensorMTError(f"{_shown(path)}, line {number}: not UTF-8 text") from None
-                yield text.rstrip("\r\n")
-        except (OSError, EOFError) as error:
-            raise TensorMTError(f"{_shown(path)} cannot be read: {error}") from None
-
-
-def _count(path: str) -> int:
-    """Number of lines, the last one with or without its end."""
-    count, last = 0, b"\n"
-    with _open(path) as file:
-        try:
-            while block := file.read(1 << 20):
-                count += block.count(b"\n")
-                last = block[-1:]
-        except (OSError, EOFError) as error:
-            raise TensorMTError(f"{_shown(path)} cannot be read: {error}") from None
-    return count + (last != b"\n")
-
-
-def _column(path: str) -> Column:
-    return lambda: _lines(path)
-
-
 def _hypotheses(path: str, sizes: dict[str, int]) -> dict[str, Column]:
     """The systems of a hypothesis file; their number of segments goes into `sizes`."""
-    kind, name = _kind(path), _shown(path)
+    kind, name = files.kind(path), files.shown(path)
     if kind in MARKUP:
         found = read_markup(path)
         systems = found.hyps or found.refs
@@ -229,15 +152,15 @@ def _hypotheses(path: str, sizes: dict[str, int]) -> dict[str, Column]:
             sizes[f"{name} ({system})"] = len(lines)
         return {system: _listed(lines) for system, lines in systems.items()}
     if kind in ROWS:
-        sizes[name] = sum(1 for _ in _rows(path, "hypothesis"))
-        return {name: lambda: (row.hyp for row in _rows(path, "hypothesis"))}
-    sizes[name] = _count(path)
+        sizes[name] = sum(1 for _ in rows(path, "hypothesis"))
+        return {name: lambda: (row.hyp for row in rows(path, "hypothesis"))}
+    sizes[name] = files.count(path)
     return {name: _column(path)}
 
 
 def _references(path: str, sizes: dict[str, int]) -> list[Column]:
     """The reference streams of a file."""
-    kind, name = _kind(path), _shown(path)
+    kind, name = files.kind(path), files.shown(path)
     if kind in MARKUP:
         found = read_markup(path)
         streams = found.refs or found.hyps
@@ -245,10 +168,14 @@ def _references(path: str, sizes: dict[str, int]) -> list[Column]:
             sizes[f"{name} ({system})"] = len(lines)
         return [_listed(lines) for lines in streams.values()]
     if kind in ROWS:
-        sizes[name] = sum(1 for _ in _rows(path, "references"))
+        sizes[name] = sum(1 for _ in rows(path, "references"))
         return _own_columns(path)[0]
-    sizes[name] = _count(path)
+    sizes[name] = files.count(path)
     return [_column(path)]
+
+
+def _column(path: str) -> Column:
+    return lambda: files.lines(path)
 
 
 def _listed(lines: Sequence[str | None]) -> Column:
@@ -257,67 +184,19 @@ def _listed(lines: Sequence[str | None]) -> Column:
 
 def _own_columns(path: str) -> tuple[list[Column], Column | None]:
     """References and documents that a file of rows or markup brings along."""
-    kind = _kind(path)
+    kind = files.kind(path)
     if kind in MARKUP:
         found = read_markup(path)
         return [_listed(lines) for lines in found.refs.values()], _listed(found.docs)
     if kind not in ROWS:
         return [], None
     most, papers = 0, False
-    for row in _rows(path):
+    for row in rows(path):
         most = max(most, len(row.refs))
         papers = papers or row.doc is not None
 
     def column(place: int) -> Column:
-        return lambda: (row.refs[place] if place < len(row.refs) else None for row in _rows(path))
+        return lambda: (row.refs[place] if place < len(row.refs) else None for row in rows(path))
 
-    docs: Column | None = (lambda: (row.doc for row in _rows(path))) if papers else None
+    docs: Column | None = (lambda: (row.doc for row in rows(path))) if papers else None
     return [column(place) for place in range(most)], docs
-
-
-def _rows(path: str, needed: str | None = None) -> Iterator[_Row]:
-    """Rows of a JSONL or TSV file: hypothesis, references, doc."""
-    make = _json_row if _kind(path) == ".jsonl" else None
-    head: list[str] = []
-    for number, line in enumerate(_lines(path), 1):
-        where = f"{_shown(path)}, line {number}"
-        if make is None and number == 1:
-            head = line.split("\t")
-            if "hypothesis" not in head and not any(h.startswith("reference") for h in head):
-                raise TensorMTError(
-                    f"{where}: expected a head with columns hypothesis and reference, found "
-                    f"{line[:60]!r}"
-                )
-            continue
-        row = make(line, where) if make else _tsv_row(line, head, where)
-        if (needed == "hypothesis" and row.hyp is None) or (
-            needed == "references" and not row.refs
-        ):
-            raise TensorMTError(f"{where}: the row has no {needed!r}")
-        yield row
-
-
-def _json_row(line: str, where: str) -> _Row:
-    try:
-        data = json.loads(line)
-    except ValueError:
-        raise TensorMTError(f"{where}: not a JSON object") from None
-    if not isinstance(data, dict):
-        raise TensorMTError(f"{where}: expected a JSON object, found {line[:40]!r}")
-    refs = data.get("references", data.get("reference", []))
-    refs = [refs] if isinstance(refs, str) else refs
-    hyp, doc = data.get("hypothesis"), data.get("doc")
-    if not isinstance(refs, list) or not all(ref is None or isinstance(ref, str) for ref in refs):
-        raise TensorMTError(f"{where}: 'references' must be a list of strings")
-    if not (hyp is None or isinstance(hyp, str)):
-        raise TensorMTError(f"{where}: 'hypothesis' must be a string")
-    return _Row(hyp, refs, None if doc is None else str(doc))
-
-
-def _tsv_row(line: str, head: list[str], where: str) -> _Row:
-    cells = line.split("\t")
-    if len(cells) != len(head):
-        raise TensorMTError(f"{where}: {len(cells)} columns, the head has {len(head)}")
-    row = dict(zip(head, cells, strict=True))
-    refs = [cell or None for name, cell in row.items() if name.startswith("reference")]
-    return _Row(row.get("hypothesis"), refs, row.get("doc"))

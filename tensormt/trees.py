@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
-from tensormt import brackets, conllu, headlists
+from tensormt import bracketing, brackets, conllu, headlists, views
 from tensormt.dictionary import Dictionary
 from tensormt.errors import TensorMTError
 from tensormt.heads import to_dependencies
@@ -96,7 +96,7 @@ class TreeBatch:
         >>> TreeBatch.from_brackets(["(S (NP (PRP I)) (VP (VBP run)))"]).lengths
         tensor([5])
         """
-        lines = brackets.split(lines) if isinstance(lines, str) else list(lines)
+        lines = bracketing.split(lines) if isinstance(lines, str) else list(lines)
         linear = brackets.read(lines, source)
         return cls.from_nodes(linear.nodes, linear.labels, linear.words, bare=linear.bare)
 
@@ -148,8 +148,8 @@ class TreeBatch:
         shift = 0
         for batch, of_label, of_word in zip(batches, label_maps, word_maps, strict=True):
             nodes = batch.nodes
-            label.append(_remap(nodes.label, of_label))
-            word.append(_remap(nodes.word, of_word))
+            label.append(views.remap(nodes.label, of_label))
+            word.append(views.remap(nodes.word, of_word))
             parent.append(torch.where(nodes.parent < 0, -1, nodes.parent + shift))
             ends.append(nodes.offsets[1:] + shift)
             shift += len(nodes)
@@ -281,47 +281,22 @@ class TreeBatch:
 
     def skeleton(self) -> TreeBatch:
         """The trees without words: leaves are part-of-speech tags."""
-        return self.memo("skeleton", self._without_bare_words) if self._bare else self
-
-    def _without_bare_words(self) -> TreeBatch:
-        nodes = self.nodes
-        keep = nodes.label >= 0
-        before = torch.cat([keep.new_zeros(1, dtype=torch.int64), keep.long().cumsum(0)])
-        cells = nonzero(keep)
-        parent = nodes.parent[cells]
-        kept = Nodes(
-            torch.where(parent < 0, -1, before[parent]),
-            nodes.label[cells],
-            nodes.word[cells],
-            before[nodes.offsets],
-            nodes.width,
+        if not self._bare:
+            return self
+        return self.memo(
+            "skeleton",
+            lambda: TreeBatch.from_nodes(
+                views.without_bare_words(self.nodes), self.labels, self.words
+            ),
         )
-        return TreeBatch.from_nodes(kept, self.labels, self.words)
 
     def lexicalized(self) -> TreeBatch:
         """The trees with every word as a leaf of its own, labelled with the word."""
-        return self.memo("lexicalized", self._with_word_leaves)
+        return self.memo("lexicalized", self._lexicalized)
 
-    def _with_word_leaves(self) -> TreeBatch:
-        nodes = self.nodes
-        labels, (of_label, of_word) = Dictionary.merge([self.labels, self.words])
-        grows = (nodes.word >= 0) & (nodes.label >= 0)
-        extra = torch.cat([grows.new_zeros(1, dtype=torch.int64), grows.long().cumsum(0)])
-        size = len(nodes) + int(extra[-1])
-        place = torch.arange(len(nodes), device=self.device) + extra[:-1]
-        leaf = nonzero(grows)
-        leaf_place = place[leaf] + 1
-        words = _remap(nodes.word, of_word)
-        label = torch.empty(size, dtype=torch.int64, device=self.device)
-        parent = torch.empty_like(label)
-        label[place] = torch.where(nodes.label < 0, words, _remap(nodes.label, of_label))
-        label[leaf_place] = words[leaf]
-        parent[place] = torch.where(nodes.parent < 0, -1, place[nodes.parent.clamp(min=0)])
-        parent[leaf_place] = place[leaf]
-        offsets = nodes.offsets + extra[nodes.offsets]
-        word = torch.full_like(label, -1)
-        full = Nodes(parent, label, word, offsets, 2 * nodes.width)
-        return TreeBatch.from_nodes(full, labels, self.words)
+    def _lexicalized(self) -> TreeBatch:
+        nodes, labels = views.with_word_leaves(self.nodes, self.labels, self.words)
+        return TreeBatch.from_nodes(nodes, labels, self.words)
 
     def dependencies(self, rules: str = "collins") -> TreeBatch:
         """The dependency trees that the head rules give; dependency trees stay as they are."""
@@ -337,7 +312,7 @@ class TreeBatch:
         """One bracketing a tree; reading it again gives the same trees."""
         if self.kind == "dependency":
             raise TensorMTError("dependency trees have no bracketing: use to_heads() instead")
-        return brackets.write(self.nodes.to("cpu"), self.labels, self.words)
+        return bracketing.write(self.nodes.to("cpu"), self.labels, self.words)
 
     def to_heads(self) -> tuple[list[list[str]], list[list[int]]]:
         """Words and 1-based heads of dependency trees: the inverse of `from_heads`."""
@@ -352,10 +327,3 @@ class TreeBatch:
 
     def __repr__(self) -> str:
         return f"TreeBatch({len(self)} {self.kind} trees, {len(self.nodes)} nodes, {self.device})"
-
-
-def _remap(ids: Tensor, table: Tensor) -> Tensor:
-    """New ids for old ones; -1 stays."""
-    if not table.shape[0]:
-        return ids
-    return torch.where(ids < 0, -1, table.to(ids.device)[ids.clamp(min=0)])

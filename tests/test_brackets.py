@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tensormt as tm
-from tensormt import brackets
+from tensormt import bracketing
 
 seeds = st.integers(0, 2**32)
 
@@ -190,4 +190,4 @@ def test_empty_input():
     assert tm.TreeBatch.from_brackets([]).to_brackets() == []
     assert tm.TreeBatch.from_brackets("").to_brackets() == []
     assert read("", None, "  ").to_brackets() == ["", "", ""]
-    assert brackets.split("") == []
+    assert bracketing.split("") == []

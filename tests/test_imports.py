@@ -11,18 +11,18 @@ ROOT = Path(__file__).resolve().parent.parent / "tensormt"
 
 # from the bottom up: a module may import modules of its own row and of rows above it in this list
 LAYERS = [
-    ["version", "errors", "progress", "tables"],
+    ["version", "errors", "progress", "tables", "files"],
     ["irregular", "hashing", "lengths"],
     ["dictionary"],
     ["tokenizer", "nodes"],
-    ["tokens", "brackets", "headrules", "headlists", "conllu", "heads"],
+    ["tokens", "bracketing", "brackets", "headrules", "headlists", "conllu", "heads", "views"],
     ["trees"],
     ["parser"],
     ["kernels"],
     ["metric"],
     ["syntax", "ngram"],
     ["registry"],
-    ["markup"],
+    ["markup", "rows"],
     ["streams", "cache"],
     ["scoring"],
     ["segments", "compare"],
