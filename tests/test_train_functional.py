@@ -159,6 +159,19 @@ def test_ids_of_any_size_and_type(dtype):
     assert found[0, 3:5].tolist() == [4, 3]
 
 
+@pytest.mark.parametrize("number", range(len(metrics())))
+@pytest.mark.parametrize("shift", [-40_000, 200_000, 10**12])
+def test_large_ids_are_as_good_as_small_ones(number, shift):
+    torch.manual_seed(3)
+    hyp, refs = torch.randint(0, 6, (5, 9)), torch.randint(0, 6, (5, 2, 9))
+    theirs = torch.full((5, 2), 9)
+    small, large = (
+        functional.scores(fitted(metrics()[number], refs + more, theirs), hyp + more, refs + more)
+        for more in (0, shift)
+    )
+    assert torch.allclose(small, large, rtol=0, atol=1e-12)
+
+
 def test_segments_longer_than_a_byte_counts():
     hyp = torch.zeros(1, 700, dtype=torch.int64)
     found = functional.statistics(tm.BLEU(2), hyp, hyp[:, None, :600])

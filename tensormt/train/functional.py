@@ -40,6 +40,7 @@ __all__ = ["lengths_of", "scores", "statistics"]
 # cells compared at a time: what stays in a CPU's cache; elsewhere what fills the device
 _CELLS = {"cpu": 1 << 20}
 _MOST_CELLS = 1 << 28
+_SPAN = 1 << 21  # widest range of ids that is numbered anew: larger than vocabularies are
 
 Pad = int | Sequence[int] | None
 
@@ -81,7 +82,8 @@ def statistics(
         hyp_lengths = hyp_lengths[:, None]
     ours = lengths_of(samples, hyp_lengths, pad)
     theirs = lengths_of(refs, ref_lengths, pad)
-    samples, refs = _narrow(samples, refs)
+    keep = isinstance(metric, TestSetMetric) and metric.needs_table
+    samples, refs = _narrow(samples, refs, keep)
     size, number, width = samples.shape
     streams, other = refs.shape[1:]
     step = number * max(width, 1) * (streams * (other + 1) + width)
@@ -135,16 +137,30 @@ def _check(metric: NgramMetric, hyp: Tensor, refs: Tensor) -> None:
             )
 
 
-def _narrow(hyp: Tensor, refs: Tensor) -> tuple[Tensor, Tensor]:
-    """The same ids as int16 where they fit, which the CPU compares twice as fast.
+def _narrow(hyp: Tensor, refs: Tensor, keep: bool) -> tuple[Tensor, Tensor]:
+    """The ids as int16, which the CPU compares twice as fast: numbered anew, or `keep` as they are.
 
-    Only there: looking at the values would be a host sync on any other device.
+    Only there, and where they fit: looking at the values would be a host sync on other devices.
     """
-    if hyp.device.type == "cpu" and hyp.numel() and refs.numel():
-        low, high = torch.iinfo(torch.int16).min + 2, torch.iinfo(torch.int16).max
-        if all(low <= int(ids.amin()) and int(ids.amax()) <= high for ids in (hyp, refs)):
-            return hyp.to(torch.int16), refs.to(torch.int16)
-    return hyp, refs
+    if hyp.device.type != "cpu" or not (hyp.numel() and refs.numel()):
+        return hyp, refs
+    low = min(int(hyp.amin()), int(refs.amin()))
+    high = max(int(hyp.amax()), int(refs.amax()))
+    # two values below those of the type are left for padding
+    least, most = torch.iinfo(torch.int16).min + 2, torch.iinfo(torch.int16).max
+    if least <= low and high <= most:
+        return hyp.to(torch.int16), refs.to(torch.int16)
+    if keep or high - low >= _SPAN:
+        return hyp, refs
+    there = torch.zeros(high - low + 1, dtype=torch.bool, device=hyp.device)
+    places = [ids.to(torch.int64) - low for ids in (hyp, refs)]
+    for place in places:
+        there[place.reshape(-1)] = True
+    number = there.cumsum(0)
+    if int(number[-1]) > most:
+        return hyp, refs
+    number = number.to(torch.int16)
+    return number[places[0]], number[places[1]]
 
 
 class _Part:

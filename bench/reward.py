@@ -1,0 +1,211 @@
+"""BLEU rewards on token ids against a loop over sacrebleu, and against TensorBLEU (PyPI rxlm).
+
+    python bench/reward.py [--repeats N] [--most-gigabytes G] [--length T] [--json]
+
+First what a training step asks: 64 segments with 8 samples each, 2 references, one thread, ours on
+the ids, sacrebleu in the loop that people write (strings are ready; making them is not counted).
+Then one sample a segment for batches of 64 to 4,096, ours and TensorBLEU on the same ids, with the
+growth of the process's peak memory. TensorBLEU counts in tables of batch × different n-grams; a
+batch whose table would exceed --most-gigabytes is not given to it (it holds three or four at once;
+a shorter --length lets it run on larger batches). `pip install --no-deps rxlm`
+brings it without its other dependencies; without it that part says so and is left out.
+
+Every result is compared with the peer's before a time is printed. Times are processor time of the
+process, in turn, the shortest of a few. Last, what the other rewards of the same step cost.
+"""
+
+import argparse
+import json
+import os
+import resource
+import time
+from collections.abc import Callable
+
+os.environ["OMP_NUM_THREADS"] = "1"
+
+import torch
+from sacrebleu.metrics import BLEU as SacreBLEU
+from torch import Tensor
+
+import tensormt as tm
+from tensormt.train.functional import scores
+from tensormt.train.rewards import Reward
+
+VOCABULARY, PAD = 100_000, 0
+
+
+def made(
+    segments: int, samples: int, refs: int, length: int = 40, seed: int = 1
+) -> tuple[Tensor, Tensor]:
+    """Zipf-like ids: samples [B,K,T] and references [B,R,T], noisy copies of a hidden text."""
+    generator = torch.Generator().manual_seed(seed)
+    weights = 1.0 / torch.arange(3, VOCABULARY + 2)
+
+    def words(*shape: int) -> Tensor:
+        count = int(torch.tensor(shape).prod())
+        drawn = torch.multinomial(weights, count, True, generator=generator) + 1
+        return drawn.view(shape)
+
+    hidden = words(segments, 1, length)
+
+    def noisy(number: int) -> Tensor:
+        shape = (segments, number, length)
+        change = torch.rand(shape, generator=generator) < 0.3
+        text = torch.where(change, words(*shape), hidden)
+        lengths = torch.randint(length // 2, length + 1, (segments, 1, 1), generator=generator)
+        lengths = lengths + torch.randint(-3, 4, (segments, number, 1), generator=generator)
+        return text * (torch.arange(length) < lengths)
+
+    return noisy(samples), noisy(refs)
+
+
+def compare(
+    ours: Callable[[], object], peer: Callable[[], object], repeats: int
+) -> tuple[float, float]:
+    """The shortest processor times of both, run in turn."""
+    times: tuple[list[float], list[float]] = ([], [])
+    for _ in range(repeats):
+        for call, seconds, runs in ((peer, times[1], 1), (ours, times[0], 5)):
+            for _ in range(runs):
+                start = time.process_time()
+                call()
+                seconds.append(time.process_time() - start)
+    return min(times[0]), min(times[1])
+
+
+def agree(name: str, ours: Tensor, theirs: Tensor, within: float) -> None:
+    gap = (ours - theirs).abs().max().item()
+    if not gap <= within:
+        raise SystemExit(f"{name}: results differ by {gap}: no time is of interest")
+
+
+def strings(ids: Tensor) -> list[str]:
+    return [" ".join(str(k) for k in row if k != PAD) for row in ids.tolist()]
+
+
+def against_sacrebleu(repeats: int) -> dict[str, float]:
+    samples, refs = made(64, 8, 2)
+    reward = Reward(tm.BLEU(effective_order=True), pad=PAD)
+    texts = [strings(row) for row in samples]
+    others = [strings(row) for row in refs]
+    peer = SacreBLEU(effective_order=True, tokenize="none")
+
+    def loop() -> list[float]:
+        return [
+            peer.sentence_score(text, own).score
+            for row, own in zip(texts, others, strict=True)
+            for text in row
+        ]
+
+    found = reward(samples, refs)
+    agree("sacrebleu", found.flatten(), torch.tensor(loop(), dtype=torch.float64), 1e-9)
+    ours, theirs = compare(lambda: reward(samples, refs), loop, repeats)
+    return {"samples": found.numel(), "ours ms": ours * 1e3, "peer ms": theirs * 1e3}
+
+
+def peak() -> float:
+    """The largest resident set so far, in megabytes."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def table_gigabytes(samples: Tensor, refs: Tensor) -> float:
+    """The size of one of TensorBLEU's tables: batch × different n-grams, the largest order."""
+    texts = [samples, *refs.unbind(1)]
+    different = max(
+        torch.unique(
+            torch.cat([text.unfold(1, n, 1).flatten(0, 1) for text in texts]), dim=0
+        ).shape[0]
+        for n in (1, 4)
+    )
+    return samples.shape[0] * different * 8 / 1e9
+
+
+def against_tensorbleu(repeats: int, most: float, length: int) -> list[dict[str, float | str]]:
+    try:
+        from rxlm.metrics.tensorbleu import tensor_sentence_bleu
+    except ImportError:
+        return []
+    metric = tm.BLEU(smooth="none")
+    rows: list[dict[str, float | str]] = []
+    for size in (64, 128, 256, 512, 1024, 2048, 4096):
+        hyp, refs = made(size, 1, 2, length)
+        hyp = hyp[:, 0]
+
+        def ours(hyp: Tensor = hyp, refs: Tensor = refs) -> Tensor:
+            return scores(metric, hyp, refs, pad=PAD)
+
+        def peer(hyp: Tensor = hyp, refs: Tensor = refs) -> Tensor:
+            found: Tensor = tensor_sentence_bleu(hyp, refs, PAD, smoothing_method="none")
+            return found
+
+        before = peak()
+        mine = ours()
+        grown = peak() - before
+        row: dict[str, float | str] = {"batch": size, "ours MB": grown}
+        gigabytes = table_gigabytes(hyp, refs)
+        if gigabytes <= most:
+            before = peak()
+            theirs = peer().double() * 100
+            row["peer MB"] = peak() - before
+            # the peer puts a small number for 0 where an order has no match, and takes the first of
+            # two references that are equally close in length, not the shorter
+            gap = (refs != PAD).sum(-1) - (hyp != PAD).sum(-1, keepdim=True)
+            alike = (mine > 0) & ((gap[:, 0] != -gap[:, 1]) | (gap[:, 0] == 0))
+            agree("TensorBLEU", mine[alike], theirs[alike], 1e-3)
+            seconds = compare(ours, peer, max(repeats // 2, 1))
+            row |= {"ours ms": seconds[0] * 1e3, "peer ms": seconds[1] * 1e3}
+        else:
+            row["peer"] = f"not run: each of its tables would take {gigabytes:.1f} GB"
+            row["ours ms"] = compare(ours, lambda: None, repeats)[0] * 1e3
+        rows.append(row)
+    return rows
+
+
+def others() -> dict[str, float]:
+    """Milliseconds of the other rewards of the same step."""
+    samples, refs = made(64, 8, 2)
+    calls: dict[str, Callable[[], object]] = {}
+    for metric in (tm.NIST(info="segment"), tm.BM(), tm.BMA(), tm.NM(info="segment")):
+        calls[metric.name] = lambda metric=metric: Reward(metric, pad=PAD)(samples, refs)
+    bleu = Reward(tm.BLEU(effective_order=True), pad=PAD)
+    calls["BLEU, gain of every token"] = lambda: bleu.shaped(samples, refs)
+    calls["BLEU, all pairs of samples"] = lambda: bleu.utility(samples)
+    calls["BLEU, self-BLEU"] = lambda: bleu.self_score(samples)
+    return {name: compare(call, lambda: None, 2)[0] * 1e3 for name, call in calls.items()}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--repeats", type=int, default=4)
+    parser.add_argument("--most-gigabytes", type=float, default=1.0)
+    parser.add_argument("--length", type=int, default=40, help="tokens, for TensorBLEU")
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    loop = against_sacrebleu(options.repeats)
+    table = against_tensorbleu(options.repeats, options.most_gigabytes, options.length)
+    rest = others()
+    for row in (loop, *table):
+        if "peer ms" in row:
+            row["ratio"] = float(row["peer ms"]) / float(row["ours ms"])
+    if options.json:
+        print(json.dumps({"sacrebleu": loop, "tensorbleu": table, "others": rest}, indent=1))
+        return
+    print(
+        f"64 x 8 samples, 2 references: ours {loop['ours ms']:.2f} ms, sacrebleu's loop "
+        f"{loop['peer ms']:.1f} ms, ratio {loop['ratio']:.0f}"
+    )
+    if not table:
+        print("TensorBLEU is not installed: pip install --no-deps rxlm")
+    for row in table:
+        line = f"batch {row['batch']:5}: ours {row['ours ms']:8.2f} ms, +{row['ours MB']:.0f} MB"
+        if "ratio" in row:
+            line += f"; TensorBLEU {row['peer ms']:9.1f} ms, +{row['peer MB']:.0f} MB"
+            line += f"; ratio {row['ratio']:.1f}"
+        print(line if "ratio" in row else f"{line}; TensorBLEU {row['peer']}")
+    for name, value in rest.items():
+        print(f"{name:28} {value:8.2f} ms")
+
+
+if __name__ == "__main__":
+    main()
