@@ -17,6 +17,7 @@ from torch import Tensor
 
 from tensormt.dictionary import Dictionary
 from tensormt.headrules import rules_named
+from tensormt.irregular import take
 from tensormt.nodes import Nodes, sum_children
 
 __all__ = ["head_children", "to_dependencies"]
@@ -66,21 +67,24 @@ def head_children(nodes: Nodes, labels: Dictionary, rules: str) -> Tensor:
     column = torch.tensor([table.column.get(name, 0) for name in names], device=device)
     marks = set(rule_set.punctuation.split())
     joins = set(rule_set.coordination.split())
-    mark = torch.tensor([name in marks for name in names], device=device)[nodes.label]
-    join = torch.tensor([name in joins for name in names], device=device)[nodes.label]
+    kind = torch.where(nodes.label < 0, len(labels), nodes.label)
+    mark = take(torch.tensor([name in marks for name in names], device=device), kind)
+    join = take(torch.tensor([name in joins for name in names], device=device), kind)
 
     # places among the siblings that are not punctuation; a node of punctuation alone counts it
     mark &= nodes.arity == 0
     plain = sum_children(nodes, (~mark).long())
     padded = torch.cat([plain, plain.new_zeros(1)])
-    seen = ~mark | (padded[nodes.up] == 0)
+    seen = ~mark | (take(padded, nodes.up) == 0)
     place = _rank_among_siblings(nodes, seen)
-    many = torch.cat([sum_children(nodes, seen.long()), plain.new_zeros(1)])[nodes.up]
+    counted = torch.cat([sum_children(nodes, seen.long()), plain.new_zeros(1)])
+    many = take(counted, nodes.up)
 
-    rows, columns = row[nodes.label[nodes.parent.clamp(min=0)]], column[nodes.label]
-    number = table.search.to(device)[rows, columns]
-    end = table.at_end.to(device)[rows, columns]
-    reverse = table.from_right.to(device)[rows, columns]
+    above = take(row, take(kind, nodes.parent.clamp(min=0))) if len(nodes) else kind
+    cell = above * table.search.shape[1] + take(column, kind)
+    number = take(table.search.to(device).view(-1), cell)
+    end = take(table.at_end.to(device).view(-1), cell)
+    reverse = take(table.from_right.to(device).view(-1), cell)
     width = nodes.width + 1
     rank = number * width + torch.where(reverse, many - 1 - place, place)
     rank = torch.where(place == many - 1, torch.minimum(rank, end * width), rank)
@@ -94,13 +98,15 @@ def _rank_among_siblings(nodes: Nodes, seen: Tensor) -> Tensor:
     index = torch.arange(len(nodes), device=seen.device)
     order = torch.empty_like(index)
     start = torch.cat([nodes.arity.cumsum(0) - nodes.arity, nodes.arity.sum()[None]])
+    own = take(start, nodes.up)
     # siblings side by side: children of node 0, of node 1, …, then the roots
     root = nodes.parent < 0
-    slot = start[nodes.up] + torch.where(root, root.long().cumsum(0) - 1, nodes.position)
-    order[slot] = index
-    before = seen[order].long().cumsum(0) - seen[order].long()
-    first = before[start[nodes.up].clamp(max=len(nodes) - 1)] if len(nodes) else before
-    return torch.where(root, 0, before[slot] - first)
+    slot = own + torch.where(root, root.long().cumsum(0) - 1, nodes.position)
+    order.scatter_(0, slot, index)
+    shown = take(seen, order).long()
+    before = shown.cumsum(0) - shown
+    first = take(before, own.clamp(max=len(nodes) - 1)) if len(nodes) else before
+    return torch.where(root, 0, take(before, slot) - first)
 
 
 def _best_child(nodes: Nodes, rank: Tensor) -> Tensor:
@@ -109,7 +115,7 @@ def _best_child(nodes: Nodes, rank: Tensor) -> Tensor:
     worst = torch.iinfo(torch.int64).max
     best = torch.full((len(nodes) + 1,), worst, device=rank.device)
     best.scatter_reduce_(0, nodes.up, rank, "amin")
-    chosen = (rank == best[nodes.up]) & (nodes.parent >= 0)
+    chosen = (rank == take(best, nodes.up)) & (nodes.parent >= 0)
     head = torch.cat([index, index.new_zeros(1)])
     return head.scatter_(0, torch.where(chosen, nodes.up, len(nodes)), index)[:-1]
 
@@ -119,14 +125,14 @@ def _coordinate(nodes: Nodes, head: Tensor, seen: Tensor, place: Tensor, join: T
     if not len(nodes):
         return head
     index = torch.arange(len(nodes), device=head.device)
-    chosen = place[head]
-    own = place - torch.cat([chosen, chosen.new_zeros(1)])[nodes.up]
+    chosen = take(place, head)
+    own = place - take(torch.cat([chosen, chosen.new_zeros(1)]), nodes.up)
     inside = seen & (nodes.parent >= 0)
     spare = len(nodes)
     before = torch.zeros(spare + 1, dtype=torch.bool, device=head.device)
-    before[torch.where(inside & join & (own == -1), nodes.up, spare)] = True
+    before.index_fill_(0, torch.where(inside & join & (own == -1), nodes.up, spare), True)
     first = torch.full((spare + 1,), -1, device=head.device)
-    first[torch.where(inside & (own == -2), nodes.up, spare)] = index
+    first.scatter_(0, torch.where(inside & (own == -2), nodes.up, spare), index)
     moved = before[:-1] & (first[:-1] >= 0) & (head != index)
     return torch.where(moved, first[:-1], head)
 
@@ -136,16 +142,17 @@ def to_dependencies(nodes: Nodes, labels: Dictionary, rules: str) -> Nodes:
     device = nodes.parent.device
     head = head_children(nodes, labels, rules)
     for _ in range(max(nodes.width, 1).bit_length()):
-        head = head[head]
+        head = take(head, head)
     holds = nodes.word >= 0
     token = torch.cat([holds.new_zeros(1, dtype=torch.int64), holds.long().cumsum(0)])
     count = token[-1]
     # a node that is not on its parent's head path puts its head word below the parent's
     above = nodes.parent.clamp(min=0)
-    hangs = (nodes.parent >= 0) & (head != head[above])
+    over = take(head, above) if len(nodes) else head
+    hangs = (nodes.parent >= 0) & (head != over)
     size = int(count)
     parent = torch.full((size + 1,), -1, device=device)
-    parent[torch.where(hangs, token[head], size)] = token[head[above]]
+    parent.scatter_(0, torch.where(hangs, take(token, head), size), take(token, over))
     words = torch.empty(size + 1, dtype=torch.int64, device=device)
-    words[torch.where(holds, token[:-1], size)] = nodes.word
+    words.scatter_(0, torch.where(holds, token[:-1], size), nodes.word)
     return Nodes(parent[:-1], words[:-1], words[:-1], token[nodes.offsets], nodes.width)

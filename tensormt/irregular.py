@@ -25,6 +25,7 @@ __all__ = [
     "search",
     "sort",
     "sort_groups",
+    "take",
 ]
 
 Array = NDArray[Any]
@@ -156,6 +157,11 @@ def runs(ordered: Tensor) -> tuple[Tensor, Tensor]:
     """Starts and lengths (int64) of the runs of equal values in ordered [n]."""
     edges = run_edges(ordered)
     return edges[:-1], edges[1:] - edges[:-1]
+
+
+def take(values: Tensor, index: Tensor) -> Tensor:
+    """values[index] for one-dimensional tensors: index_select is three times faster on a CPU."""
+    return values.index_select(0, index)
 
 
 def repeat(counts: Tensor) -> tuple[Tensor, Tensor]:

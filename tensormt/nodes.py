@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from tensormt import hashing
-from tensormt.irregular import argsort
+from tensormt.irregular import argsort, take
 
 __all__ = ["Nodes", "sum_children"]
 
@@ -144,7 +144,7 @@ class Nodes:
 
     def keys_of(self, names: Tensor) -> Tensor:
         """Content hashes [n] of the labels, from the hashes of their dictionary."""
-        return names.to(self.label.device)[self.label]
+        return take(names.to(self.label.device), self.label)
 
     def productions(self, names: Tensor) -> Tensor:
         """Key of every node's label and ordered child labels, int64 [n]; 0 for a leaf."""

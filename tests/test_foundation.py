@@ -60,6 +60,15 @@ def test_numpy_and_torch_paths_agree(first, second):
     assert results[0] == expected
 
 
+@given(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=40), st.integers(0, 60))
+def test_sorting_the_whole_range(numbers, shift):
+    """Values of any size and spread, with repetitions: sorted and stable."""
+    numbers = [number >> shift for number in numbers] * 2
+    assert irregular.sort(tensor(numbers)).tolist() == sorted(numbers)
+    expected = sorted(range(len(numbers)), key=numbers.__getitem__)
+    assert irregular.argsort(tensor(numbers)).tolist() == expected
+
+
 @given(st.integers(1, 9), st.lists(st.tuples(st.integers(0, 8), st.integers(-9, 9)), max_size=60))
 def test_sorting_within_groups(groups, pairs):
     """Both paths, two sides: the values of each group rise, group after group."""

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from tensormt import hashing
+from tensormt.irregular import take
 from tensormt.kernels.counts import Keys, orders
 from tensormt.nodes import Nodes
 
@@ -32,7 +33,7 @@ def chain_keys(nodes: Nodes, names: Tensor, max_length: int) -> Keys:
     there: list[Tensor] = []
     ancestor = nodes.up
     for _ in range(2, max_length + 1):
-        keys.append((keys[-1] * hashing.POWER).add_(words[ancestor]))
+        keys.append((keys[-1] * hashing.POWER).add_(take(words, ancestor)))
         there.append(ancestor < len(nodes))
-        ancestor = above[ancestor]
+        ancestor = take(above, ancestor)
     return orders(nodes.segment, nodes.trees, keys, there)

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from tensormt.irregular import argsort, nonzero, run_edges, runs, sort, sort_groups
+from tensormt.irregular import argsort, nonzero, run_edges, runs, sort, sort_groups, take
 
 __all__ = ["Keys", "clipped", "occurrences", "orders", "spread", "totals"]
 
@@ -42,10 +42,10 @@ def orders(segment: Tensor, segments: int, keys: Sequence[Tensor], there: Sequen
     """
     if len(keys) == 1:
         return Keys(segment, keys[0])
-    cells = nonzero(torch.stack(list(there)))
+    cells = nonzero(torch.cat(list(there)))
     later = segments * torch.arange(1, len(keys), device=segment.device)
-    group = (later[:, None] + segment).view(-1)[cells]
-    key = torch.stack(list(keys[1:])).view(-1)[cells]
+    group = take((later[:, None] + segment).view(-1), cells)
+    key = take(torch.cat(list(keys[1:])), cells)
     return Keys(torch.cat([segment, group]), torch.cat([keys[0], key]))
 
 
@@ -81,19 +81,22 @@ def clipped(hyp: Keys, refs: Sequence[Keys], groups: int) -> Tensor:
     ]
     ordered, group, breaks = sort_groups(packed, groups)
     edges = run_edges(ordered, breaks)
-    value = ordered[edges[:-1]]
+    value = take(ordered, edges[:-1])
     # a hypothesis run (side 0) stands before the reference runs of its key: at most R follow, and
     # its key's bits are equal to theirs
     near = (value[1:] ^ value[:-1]) >> side_bits == 0
     ours = nonzero(near & ((value[:-1] & ((1 << side_bits) - 1)) == 0))
-    where, name, best = group[edges[ours]], value[ours], torch.zeros_like(ours)
+    where, name = take(group, take(edges, ours)), take(value, ours)
+    best = torch.zeros_like(ours)
     for step in range(1, len(refs) + 1):
         other = (ours + step).clamp_(max=value.shape[0] - 1)
-        same = ((value[other] ^ name) >> side_bits == 0) & (group[edges[other]] == where)
-        count = (edges[other + 1] - edges[other]) * (same & (other > ours))
+        start = take(edges, other)
+        same = ((take(value, other) ^ name) >> side_bits == 0) & (take(group, start) == where)
+        count = (take(edges, other + 1) - start) * (same & (other > ours))
         best = torch.maximum(best, count)
     zeros = torch.zeros(groups, dtype=torch.int64, device=best.device)
-    return zeros.index_add_(0, where, torch.minimum(edges[ours + 1] - edges[ours], best))
+    count = take(edges, ours + 1) - take(edges, ours)
+    return zeros.index_add_(0, where, torch.minimum(count, best))
 
 
 def occurrences(hyp: Keys, refs: Sequence[Keys], groups: int) -> tuple[Tensor, Tensor]:

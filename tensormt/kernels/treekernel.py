@@ -29,7 +29,7 @@ from torch import Tensor
 
 from tensormt import hashing
 from tensormt.errors import TensorMTError
-from tensormt.irregular import argsort, nonzero, repeat, runs, search, sort_groups
+from tensormt.irregular import argsort, nonzero, repeat, runs, search, sort_groups, take
 from tensormt.nodes import Nodes
 
 __all__ = ["Side", "log_kernel", "side"]
@@ -65,19 +65,19 @@ def side(nodes: Nodes, names: Tensor) -> Side:
             f"this batch has {nodes.trees:,} trees, the largest of {nodes.width:,} nodes"
         )
     # production and place in one number: sorting it sorts the nodes
-    segment = nodes.segment[cells]
-    name = production[cells] & ((1 << _NAME_BITS) - 1)
-    place = cells - nodes.offsets[segment]
+    segment = take(nodes.segment, cells)
+    name = take(production, cells) & ((1 << _NAME_BITS) - 1)
+    place = cells - take(nodes.offsets, segment)
     packed, segment, _ = sort_groups([((name << _PLACE_BITS) | place, segment)], nodes.trees)
-    node = nodes.offsets[segment] + (packed & ((1 << _PLACE_BITS) - 1))
+    node = take(nodes.offsets, segment) + (packed & ((1 << _PLACE_BITS) - 1))
     key = (segment << _NAME_BITS) | (packed >> _PLACE_BITS)
     starts, sizes = runs(key)
     owner, place = repeat(sizes)
     rank = torch.zeros_like(production)
-    rank[node] = place
-    above = production[nodes.parent.clamp(min=0)] if len(nodes) else production
+    rank.scatter_(0, node, place)
+    above = take(production, nodes.parent.clamp(min=0)) if len(nodes) else production
     context = torch.where(nodes.parent < 0, 0, hashing.pair(above, nodes.position))
-    return Side(nodes, context, key, node, starts[owner], sizes[owner], rank)
+    return Side(nodes, context, key, node, take(starts, owner), take(sizes, owner), rank)
 
 
 def log_kernel(a: Side, b: Side, decay: float) -> Tensor:
@@ -86,32 +86,36 @@ def log_kernel(a: Side, b: Side, decay: float) -> Tensor:
     if a is b:
         low, count = a.start, a.size
     else:
-        low = search(b.key, a.key).clamp_(max=max(b.key.shape[0] - 1, 0))
-        count = torch.where(b.key[low] == a.key, b.size[low], 0) if b.key.shape[0] else low * 0
+        low = search(b.key, a.key)
+        # one spare key at the end, which equals none, stands for all that lie behind the last
+        keys = torch.cat([b.key, b.key.new_full((1,), -1)])
+        found = torch.cat([b.size, b.size.new_zeros(1)])
+        count = torch.where(take(keys, low) == a.key, take(found, low), 0)
     base = torch.zeros_like(a.rank)
-    base[a.node] = count.cumsum(0) - count
+    base.scatter_(0, a.node, count.cumsum(0) - count)
     owner, place = repeat(count)
-    x, y = a.node[owner], b.node[low[owner] + place]
+    x, y = take(a.node, owner), take(b.node, take(low, owner) + place)
     scores = torch.full(x.shape, math.log(decay), dtype=torch.float64, device=device)
 
     # child pairs that feed a parent pair, the deepest first
-    context = a.context[x]
-    child = nonzero((context == b.context[y]) & (context != 0))
-    up, over = left.parent[x[child]], right.parent[y[child]]
-    depth = left.depth[x[child]]
+    context = take(a.context, x)
+    child = nonzero((context == take(b.context, y)) & (context != 0))
+    below, beside = take(x, child), take(y, child)
+    up, over = take(left.parent, below), take(right.parent, beside)
+    depth = take(left.depth, below)
     order = argsort((-depth).to(torch.int16 if left.width < 1 << 15 else torch.int32))
-    child = child[order]
-    parent = (base[up] + b.rank[over])[order]
+    child = take(child, order)
+    parent = take(take(base, up) + take(b.rank, over), order)
     sizes = torch.bincount(depth).tolist()[::-1]
     zero = scores.new_zeros(())
     # logaddexp(S, 0) is softplus without torch's cut to the identity above 20
     for low_pairs, high_pairs in zip(
         torch.split(child, sizes), torch.split(parent, sizes), strict=True
     ):
-        scores.index_add_(0, high_pairs, torch.logaddexp(scores[low_pairs], zero))
+        scores.index_add_(0, high_pairs, torch.logaddexp(take(scores, low_pairs), zero))
 
-    segment = left.segment[x]
+    segment = take(left.segment, x)
     peak = torch.full((left.trees,), -math.inf, dtype=torch.float64, device=device)
     peak.scatter_reduce_(0, segment, scores, "amax")
-    total = torch.zeros_like(peak).index_add_(0, segment, (scores - peak[segment]).exp())
+    total = torch.zeros_like(peak).index_add_(0, segment, (scores - take(peak, segment)).exp())
     return peak + total.log()
