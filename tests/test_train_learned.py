@@ -1,0 +1,133 @@
+"""Learned weights: the plain metric without them, what people reward with them, safe files."""
+
+import random
+
+import oracles
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tensormt as tm
+from tensormt.registry import make
+from tensormt.train import learned as module
+from tensormt.train.learned import Learned
+
+SPECS = [
+    "stm",
+    "stm:balance=f1,max_depth=3",
+    "stm:balance=recall",
+    "hwcm",
+    "hwcm:balance=f1",
+    "dstm:balance=f1",
+]
+
+
+def batches(seed, segments=5):
+    hyps, refs = oracles.random_case(seed, most=12, segments=segments)
+    make_batch = tm.TreeBatch.from_brackets
+    streams = [make_batch([oracles.brackets(t) for t in s]) for s in zip(*refs, strict=True)]
+    return make_batch([oracles.brackets(tree) for tree in hyps]), streams
+
+
+@pytest.mark.parametrize("spec", SPECS)
+@settings(max_examples=25)
+@given(seed=st.integers(0, 10**9))
+def test_without_weights_it_is_the_metric(spec, seed):
+    hyp, refs = batches(seed)
+    found = Learned(spec)(hyp, refs)
+    assert torch.allclose(found, make(spec)(hyp, refs), rtol=0, atol=1e-12)
+
+
+def test_chunks_change_nothing(monkeypatch):
+    hyp, refs = batches(35, 12)
+    model = Learned("stm:balance=f1")
+    with torch.no_grad():
+        model.theta.normal_(generator=torch.Generator().manual_seed(0))
+    expected = model(hyp, refs)
+    monkeypatch.setattr(module, "_CHUNK", 2)
+    assert torch.allclose(model(hyp, refs), expected, rtol=0, atol=1e-12)
+
+
+def test_weights_by_hand():
+    """Labels S NP VP N V against S NP VP N X: with weight 3 on V, P(1) = 4 / 7."""
+    hyp = tm.TreeBatch.from_brackets(["(S (NP (N a)) (VP (V b)))"])
+    ref = tm.TreeBatch.from_brackets(["(S (NP (N a)) (VP (X b)))"])
+    model = Learned("stm:max_depth=1")
+    share = model.features(hyp, [ref]).ours[0]
+    assert share.matched.tolist() == [True, True, True, True, False]
+    with torch.no_grad():
+        model.theta[share.bucket[4]] = torch.tensor(3.0).log()
+    assert model(hyp, [ref]).item() == pytest.approx(4 / 7)
+
+
+def study(count=60):
+    """People here mind a wrong VB and nothing else; half the outputs get it wrong."""
+    rng = random.Random(0)
+    hyps, human = [], []
+    for _ in range(count):
+        verb, noun = rng.random() < 0.5, rng.random() < 0.5
+        hyps.append(f"(S (NP ({'NN' if noun else 'NNS'} a)) (VP ({'VB' if verb else 'MD'} b)))")
+        human.append(float(verb))
+    ref = tm.TreeBatch.from_brackets(["(S (NP (NN a)) (VP (VB b)))"] * count)
+    return tm.TreeBatch.from_brackets(hyps), [ref], torch.tensor(human)
+
+
+@pytest.mark.parametrize("ranked", [False, True])
+def test_it_learns_what_people_mind(ranked):
+    hyp, refs, human = study()
+    model = Learned("stm:balance=f1")
+    before = module.correlation_loss(model(hyp, refs), human).item()
+    groups = torch.arange(len(hyp)) // 10 if ranked else None
+    losses = model.fit(model.features(hyp, refs), human, groups, steps=60)
+    assert losses[-1] < losses[0]
+    after = module.correlation_loss(model(hyp, refs), human).item()
+    assert before > 0.2
+    assert after < before / 2
+
+
+def test_gradcheck():
+    hyp, refs = batches(35)
+    model = Learned("stm:balance=f1", buckets=16)
+    features = model.features(hyp, refs)
+
+    def scores(theta):
+        return torch.func.functional_call(model, {"theta": theta}, (features,))
+
+    theta = torch.randn(16, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(scores, theta)
+
+
+def test_losses_by_hand():
+    score = torch.tensor([1.0, 2.0, 3.0])
+    assert module.correlation_loss(score, 2 * score).item() == pytest.approx(0, abs=1e-12)
+    assert module.correlation_loss(score, -score).item() == pytest.approx(2)
+    assert module.correlation_loss(score * 0, score).item() == 1
+    groups = torch.tensor([0, 0, 1])
+    one = module.ranking_loss(score, torch.tensor([0.0, 1.0, 5.0]), groups, scale=1.0)
+    assert one.item() == pytest.approx(torch.tensor(-1.0).exp().log1p().item())
+
+
+def test_files_hold_everything(tmp_path):
+    hyp, refs, human = study()
+    model = Learned("hwcm:balance=f1,max_length=2", buckets=1 << 10)
+    model.fit(model.features(hyp, refs), human, steps=5)
+    path = tmp_path / "weights.safetensors"
+    model.save(path)
+    again = Learned.load(path)
+    assert torch.equal(again(hyp, refs), model(hyp, refs))
+    assert again.spec == model.spec
+
+
+def test_errors_say_what_is_wrong(tmp_path):
+    with pytest.raises(tm.TensorMTError, match="no weights to learn"):
+        Learned("tkm")
+    with pytest.raises(tm.TensorMTError, match="no weights to learn"):
+        Learned("stm:balance=brevity")
+    path = tmp_path / "x.safetensors"
+    path.write_bytes(b"no such thing")
+    with pytest.raises(tm.TensorMTError, match="cannot be read"):
+        Learned.load(path)
+    tm.Frequencies(2).add([tm.TokenBatch.from_text(["a b"])]).save(path)
+    with pytest.raises(tm.TensorMTError, match="no learned weights"):
+        Learned.load(path)
