@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from supar.structs import ConstituencyCRF
 from supar.utils.transform import Tree
 
-from tensormt.parser.decode import LabelTable, best_slots, to_forest
+from tensormt.parser.decode import LabelTable, best_slots, marginals, to_forest
 
 WIDE = ["S", "NP", "S::VP", "S|<>", "NP|<>", "VP", "S::VP::X"]
 TAGS = ["DT", "NP::NN", "VB", "S::VP::VB", "NN"]
@@ -91,6 +91,34 @@ def test_trees_are_exactly_supars(chart):
     table = LabelTable(labels, "TOP", tagged, CPU)
     forest = to_forest(slots, chosen, table)
     assert nested(forest, table.names) == supar_trees(scores, lengths, labels, ids, tagged)
+
+
+@settings(max_examples=100, deadline=None)
+@given(charts(), st.integers(0, 2**31))
+def test_marginals_are_supars(chart, seed):
+    """Probabilities, and exactly supar's trees of least risk where no two are as probable."""
+    shape, lengths = chart[0].shape, chart[1]
+    scores = torch.randn(shape, generator=torch.Generator().manual_seed(seed)) * 3
+    ours = marginals(scores, lengths)
+    theirs = ConstituencyCRF(scores.clone(), lengths).marginals.detach()
+    torch.testing.assert_close(ours.float(), theirs, rtol=1e-4, atol=1e-6)
+    slots = best_slots(ours, lengths)
+    charts = ConstituencyCRF(theirs.clone(), lengths).argmax
+    for b, spans in enumerate(charts):
+        pairs = zip(slots.start[b].tolist(), slots.width[b].tolist(), strict=True)
+        assert [[i, i + w] for i, w in pairs if w] == spans
+
+
+def test_marginals_do_not_see_padding():
+    generator = torch.Generator().manual_seed(11)
+    scores = torch.randn(6, 13, 13, generator=generator) * 4
+    lengths = torch.tensor([12, 1, 5, 2, 9, 7])
+    together = marginals(scores, lengths)
+    for b, n in enumerate(lengths.tolist()):
+        alone = marginals(scores[b : b + 1, : n + 1, : n + 1], lengths[b : b + 1])[0]
+        torch.testing.assert_close(together[b, : n + 1, : n + 1], alone, rtol=1e-12, atol=0)
+        assert together[b].sum().item() == pytest.approx(2 * n - 1)  # a tree has 2n−1 spans
+        assert not together[b, :, n + 1 :].any()
 
 
 def all_trees(i, j):

@@ -5,6 +5,14 @@ Zhang, Zhou and Li 2020, supar's decoder), one step a span width:
 
     best(i,j) = s(i,j) + max over i<k<j of best(i,k) + best(k,j)
 
+With `marginals` first, s(i,j) is the probability of the span under the CRF, from inside and outside
+sums, and the best tree is the one with the most expected right spans (minimum Bayes risk, Goodman
+1996; supar's default):
+
+    inside(i,j)  = s(i,j) + log Σ_k exp(inside(i,k) + inside(k,j))
+    outside(i,j) = log Σ over wider spans (i,m), (m,j) of exp(outside + s + inside of the sibling)
+    p(i,j)       = exp(inside(i,j) + outside(i,j) − inside(0,n))
+
 A binary tree over n words has 2n−1 spans. In preorder the left part of the span in slot p is in
 slot p+1 and the right part in slot p+2k, k the number of words on the left: slots are filled in
 order without a stack or a search. Every slot takes its label; `X|<>` (an inner node of the
@@ -28,6 +36,41 @@ class Slots:
     start: Tensor
     width: Tensor
     above: Tensor  # slot of the parent; 0 at the top
+
+
+def marginals(scores: Tensor, lengths: Tensor) -> Tensor:
+    """Probabilities of spans under the CRF of span scores.
+
+    scores float [B,T+1,T+1], lengths int64 [B] -> float64 [B,T+1,T+1], 0 outside a sentence.
+    """
+    scores = scores.double()
+    rows, posts = scores.shape[:2]
+    none = scores.new_full((rows, posts, posts), -torch.inf)
+    by_start, by_end = none.clone(), none.clone()  # inside, by place and width
+    for width in range(1, posts):
+        count = posts - width
+        inside = scores.diagonal(width, 1, 2)
+        if width > 1:
+            pairs = by_start[:, :count, 1:width] + by_end[:, width:, 1:width].flip(-1)
+            inside = inside + pairs.logsumexp(-1)
+        by_start[:, :count, width] = inside
+        by_end[:, width:, width] = inside
+    total = by_start[:, 0].gather(1, lengths[:, None])
+
+    wide_start, wide_end = none.clone(), none.clone()  # outside + score, by place and width
+    result = torch.zeros_like(none)
+    for width in range(posts - 1, 0, -1):
+        count = posts - width
+        left = wide_start[:, :count, width + 1 :] + by_start[:, width:, 1:count]
+        right = wide_end[:, width:, width + 1 :] + by_end[:, :count, 1:count]
+        outside = torch.cat((left, right), -1).logsumexp(-1)
+        outside[:, 0] = torch.where(lengths == width, 0.0, outside[:, 0])  # the whole sentence
+        inside = by_start[:, :count, width]
+        result.diagonal(width, 1, 2).copy_((inside + outside - total).exp())
+        above = outside + scores.diagonal(width, 1, 2)
+        wide_start[:, :count, width] = above
+        wide_end[:, width:, width] = above
+    return result
 
 
 def splits(scores: Tensor) -> Tensor:

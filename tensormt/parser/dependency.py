@@ -44,7 +44,7 @@ class DependencyNetwork:
         return Lexicon(types)
 
     @torch.inference_mode()
-    def parse(self, lexicon: Lexicon, rows: Tensor, lengths: Tensor) -> Forest:
+    def parse(self, lexicon: Lexicon, rows: Tensor, lengths: Tensor, mbr: bool = True) -> Forest:
         """Trees of sentences: types int64 [B,T] (-1 fills up), int64 [B] -> Forest of words."""
         pairs = zip(rows.tolist(), lengths.tolist(), strict=True)
         sentences = [[lexicon.types[i] for i in row[:length]] for row, length in pairs]

@@ -25,33 +25,42 @@ def reverse_index(lengths: Tensor, width: int) -> Tensor:
     return torch.where(place < lengths[:, None], lengths[:, None] - 1 - place, place)
 
 
-def shared_dropout(x: Tensor, p: float, training: bool) -> Tensor:
-    """Dropout with one mask along the sentence: float [B,T,D] -> float [B,T,D]."""
-    if not training or p == 0.0:
-        return x
-    mask = torch.empty_like(x[:, :1]).bernoulli_(1 - p) / (1 - p)
-    return x * mask
+def shared_mask(x: Tensor, p: float) -> Tensor:
+    """A dropout mask that is the same along the sentence: float [T,B,D] -> float [1,B,D]."""
+    return torch.empty_like(x[:1]).bernoulli_(1 - p) / (1 - p)
 
 
 def run_cell(cell: nn.LSTMCell, x: Tensor, recurrent: float) -> Tensor:
-    """One direction of one layer as a fused call: float [B,T,D] -> float [B,T,H]."""
-    zeros = x.new_zeros(1, x.shape[0], cell.hidden_size)
+    """One direction of one layer as a fused call: float [T,B,D] -> float [T,B,H]."""
+    zeros = x.new_zeros(1, x.shape[1], cell.hidden_size)
     weight_hh = F.dropout(cell.weight_hh, recurrent, recurrent > 0.0)
     weights = [cell.weight_ih, weight_hh, cell.bias_ih, cell.bias_hh]
-    out: Tensor = torch.lstm(x, (zeros, zeros), weights, True, 1, 0.0, False, False, True)[0]
+    out: Tensor = torch.lstm(x, (zeros, zeros), weights, True, 1, 0.0, False, False, False)[0]
     return out
 
 
 def run_lstm(lstm: Any, x: Tensor, lengths: Tensor, recurrent: float = 0.0) -> Tensor:
-    """All layers of a supar VariationalLSTM over padded rows: float [B,T,D] -> float [B,T,2H]."""
-    turn = reverse_index(lengths, x.shape[1])[:, :, None]
-    recurrent = recurrent if lstm.training else 0.0
+    """All layers of a supar VariationalLSTM over padded rows: float [B,T,D] -> float [B,T,2H].
+
+    Time comes first inside, as the library wants it; each layer reads its input both ways round.
+    """
+    rows = torch.arange(len(x), device=x.device)[:, None]
+    turn = (reverse_index(lengths, x.shape[1]) * len(x) + rows).T.flatten()
+
+    def turned(y: Tensor) -> Tensor:
+        return y.flatten(0, 1).index_select(0, turn).view_as(y)
+
+    x = x.transpose(0, 1).contiguous()
+    back = turned(x)
     for forward, backward in zip(lstm.f_cells, lstm.b_cells, strict=True):
-        x = shared_dropout(x, lstm.dropout, lstm.training)
-        ahead = run_cell(forward, x, recurrent)
-        turned = run_cell(backward, x.gather(1, turn.expand_as(x)), recurrent)
-        x = torch.cat((ahead, turned.gather(1, turn.expand_as(turned))), -1)
-    return x
+        if lstm.training:
+            mask = shared_mask(x, lstm.dropout)
+            x, back = x * mask, back * mask
+        ahead = run_cell(forward, x, recurrent if lstm.training else 0.0)
+        behind = run_cell(backward, back, recurrent if lstm.training else 0.0)
+        x = torch.cat((ahead, turned(behind)), -1)
+        back = torch.cat((turned(ahead), behind), -1)
+    return x.transpose(0, 1)
 
 
 def run_chars(chars: Any, types: Tensor) -> Tensor:

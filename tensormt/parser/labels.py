@@ -17,7 +17,7 @@ from torch.nn import functional as F
 from tensormt.irregular import nonzero
 from tensormt.parser.decode import Slots
 
-ROWS = 512  # spans a product: the outer products of more would leave the cache
+ROWS = 256  # spans a product: the outer products of more would leave the cache
 
 
 def label_scores(weight: Tensor, left: Tensor, right: Tensor) -> Tensor:

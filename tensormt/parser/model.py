@@ -156,7 +156,7 @@ def spanning_heads(scores: Tensor, lengths: Tensor) -> Tensor:
     return heads
 
 
-def supar_predict(parser: Any, sentences: list[list[str]], mbr: bool = False) -> list[Any]:
+def supar_predict(parser: Any, sentences: list[list[str]], mbr: bool = True) -> list[Any]:
     """supar's own `predict` as nltk trees: what the tensor path is measured against."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from tensormt.parser.decode import Forest, LabelTable, best_slots, to_forest
+from tensormt.parser.decode import Forest, LabelTable, best_slots, marginals, to_forest
 from tensormt.parser.encoder import encode, fenceposts, run_chars
 from tensormt.parser.labels import Labeller
 from tensormt.parser.model import Settings, supar_encode
@@ -105,8 +105,8 @@ class Network:
         return self.model.span_attn(span_left, span_right), left, right
 
     @torch.inference_mode()
-    def parse(self, lexicon: Lexicon, rows: Tensor, lengths: Tensor) -> Forest:
+    def parse(self, lexicon: Lexicon, rows: Tensor, lengths: Tensor, mbr: bool = True) -> Forest:
         """Trees of sentences: types int64 [B,T] (-1 fills up), int64 [B] -> Forest."""
         scores, left, right = self.heads(self.posts(lexicon, rows, lengths))
-        slots = best_slots(scores, lengths)
+        slots = best_slots(marginals(scores, lengths) if mbr else scores, lengths)
         return to_forest(slots, self.labeller(left, right, slots), self.table)
