@@ -1,4 +1,7 @@
-"""Reference lengths and the brevity penalty, as BLEU defines them (Papineni et al. 2002)."""
+"""Reference lengths and the brevity penalty, as BLEU defines them (Papineni et al. 2002).
+
+BP = exp(1 - r/c) if c < r else 1
+"""
 
 from __future__ import annotations
 
@@ -13,16 +16,16 @@ def closest(hyp: Tensor, refs: Tensor) -> Tensor:
 
     Of two equally close ones the shorter counts; 0 where there is none.
     """
-    far = torch.iinfo(torch.int64).max // 2
-    # twice the distance, one more for the longer side: the shorter of equals wins
-    gap = (refs - hyp[..., None]).abs() * 2 + (refs > hyp[..., None])
-    gap = torch.where(refs > 0, gap, far)
-    best = gap.min(-1, keepdim=True).values
-    return torch.where((gap == best) & (refs > 0), refs, 0).max(-1).values
+    best = torch.full_like(hyp, torch.iinfo(torch.int64).max - ((1 << 32) - 1), dtype=torch.int64)
+    for ref in refs.unbind(-1):
+        # one number that orders by gap, then by length
+        rank = ((ref - hyp).abs() << 32) + ref
+        best = torch.where(ref > 0, torch.minimum(best, rank), best)
+    return best & ((1 << 32) - 1)
 
 
 def brevity_penalty(hyp: Tensor, ref: Tensor) -> Tensor:
-    """exp(1 - ref/hyp) where the hypothesis is shorter, else 1; 0 for an empty hypothesis."""
-    hyp, ref = hyp.to(torch.float64), ref.to(torch.float64)
-    penalty = torch.exp(1 - torch.maximum(ref / hyp.clamp(min=1e-300), ref.new_ones(())))
-    return torch.where(hyp > 0, penalty, 0)
+    """BP of hypothesis and reference lengths [...], float64 [...]; 0 for an empty hypothesis."""
+    hyp, ref = hyp.double(), ref.double()
+    # the ratio of an empty hypothesis is infinite: exp gives its 0
+    return torch.where(hyp < ref, torch.exp(1 - ref / hyp), 1.0)

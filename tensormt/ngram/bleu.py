@@ -18,11 +18,12 @@ import torch
 from torch import Tensor
 
 from tensormt.errors import TensorMTError
+from tensormt.lengths import brevity_penalty
 from tensormt.ngram.base import NgramMetric, choose, totals
 from tensormt.ngram.matching import matches
 from tensormt.tokens import TokenBatch
 
-__all__ = ["BLEU", "SMOOTHINGS", "bleu", "brevity_penalty"]
+__all__ = ["BLEU", "SMOOTHINGS", "bleu"]
 
 # default value of each smoothing; None: it takes none
 SMOOTHINGS: dict[str, float | None] = {
@@ -32,14 +33,6 @@ SMOOTHINGS: dict[str, float | None] = {
     "exp": None,
     "epsilon": 1e-3,
 }
-
-
-def brevity_penalty(length: Tensor, reference: Tensor) -> Tensor:
-    """BP of hypothesis and reference lengths [...], float64 [...]; 0 for an empty hypothesis."""
-    length, reference = length.double(), reference.double()
-    # the ratio of an empty hypothesis is infinite: exp gives its 0
-    penalty = torch.exp(1 - reference / length)
-    return torch.where(length < reference, penalty, 1.0)
 
 
 def bleu(

@@ -17,8 +17,8 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from tensormt.lengths import brevity_penalty
 from tensormt.ngram.base import TestSetMetric, choose, totals
-from tensormt.ngram.bleu import brevity_penalty
 from tensormt.ngram.frequencies import Frequencies
 from tensormt.ngram.matching import matches
 from tensormt.ngram.weights import counted, held, recurrence, single, zipf

@@ -19,6 +19,7 @@ from torch import Tensor
 from tensormt.errors import TensorMTError
 from tensormt.irregular import argsort
 from tensormt.kernels.counts import spread
+from tensormt.lengths import closest
 from tensormt.metric import check_aligned
 from tensormt.ngram.columns import column_type, columns, cut, tailed
 from tensormt.ngram.compare import LONGEST, compare
@@ -87,13 +88,7 @@ class References(Sequence[TokenBatch]):
 
     def closest_lengths(self, lengths: Tensor) -> Tensor:
         """The reference length closest to each of lengths [B], the shorter of two; int64 [B]."""
-        # one number that orders by gap, then by length; absent references come last
-        rank = ((self.lengths - lengths).abs() << 32) + self.lengths
-        rank = rank.masked_fill(self.lengths == 0, torch.iinfo(torch.int64).max)
-        best = rank[0]
-        for other in rank[1:]:
-            best = torch.minimum(best, other)
-        return best & ((1 << 32) - 1)
+        return closest(lengths, self.lengths.t())
 
     def totals(self, max_order: int) -> Tensor:
         """The number of n-grams in each segment's references, int64 [B,N]."""
