@@ -17,9 +17,9 @@ process, in turn, the shortest of a few. Last, what the other rewards of the sam
 import argparse
 import json
 import os
-import resource
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 os.environ["OMP_NUM_THREADS"] = "1"
 
@@ -103,9 +103,17 @@ def against_sacrebleu(repeats: int) -> dict[str, float]:
     return {"samples": found.numel(), "ours ms": ours * 1e3, "peer ms": theirs * 1e3}
 
 
-def peak() -> float:
-    """The largest resident set so far, in megabytes."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+def grown(call: Callable[[], Tensor]) -> tuple[Tensor, float]:
+    """What a call gives, and by how many megabytes it raised the resident set (Linux)."""
+
+    def status(name: str) -> float:
+        lines = Path("/proc/self/status").read_text().splitlines()
+        return next(int(line.split()[1]) for line in lines if line.startswith(name)) / 1024
+
+    Path("/proc/self/clear_refs").write_text("5")  # the peak starts again from here
+    before = status("VmRSS")
+    result = call()
+    return result, status("VmHWM") - before
 
 
 def table_gigabytes(samples: Tensor, refs: Tensor) -> float:
@@ -138,15 +146,12 @@ def against_tensorbleu(repeats: int, most: float, length: int) -> list[dict[str,
             found: Tensor = tensor_sentence_bleu(hyp, refs, PAD, smoothing_method="none")
             return found
 
-        before = peak()
-        mine = ours()
-        grown = peak() - before
-        row: dict[str, float | str] = {"batch": size, "ours MB": grown}
+        mine, memory = grown(ours)
+        row: dict[str, float | str] = {"batch": size, "ours MB": memory}
         gigabytes = table_gigabytes(hyp, refs)
         if gigabytes <= most:
-            before = peak()
-            theirs = peer().double() * 100
-            row["peer MB"] = peak() - before
+            theirs, row["peer MB"] = grown(peer)
+            theirs = theirs.double() * 100
             # the peer puts a small number for 0 where an order has no match, and takes the first of
             # two references that are equally close in length, not the shorter
             gap = (refs != PAD).sum(-1) - (hyp != PAD).sum(-1, keepdim=True)

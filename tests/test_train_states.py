@@ -8,7 +8,7 @@ import oracles
 import pytest
 import torch
 import torch.multiprocessing
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from torchmetrics import MetricCollection
 
@@ -81,7 +81,11 @@ def test_states_are_integers_and_far_from_their_limits():
     assert states.to_words(torch.tensor([[1000.0]]).double()).max().item() * 10**8 < 2**63
 
 
-@given(st.lists(st.floats(0, 1e6), min_size=1, max_size=30), st.integers(0, 10**6))
+@given(
+    st.lists(st.floats(0, 1e6) | st.floats(0, 1e-9), min_size=1, max_size=30),
+    st.integers(0, 10**6),
+)
+@example([3e-10] * 30, 0)
 def test_fixed_point_sums_are_exact_and_know_no_order(values, seed):
     table = torch.tensor(values, dtype=torch.float64)[:, None]
     words = states.to_words(table)
@@ -126,6 +130,23 @@ def test_a_collection_of_all_ten():
     shared = MetricCollection({name: TorchScore(name, forest) for name in METRICS})
     fill(shared, texts, refs, 5)
     assert all(torch.equal(value, found[name]) for name, value in shared.compute().items())
+
+
+def test_clones_share_the_parser_and_nothing_else():
+    texts, refs = case()
+
+    class Trees:
+        def __call__(self, lines):
+            return forest(lines)
+
+        def __deepcopy__(self, memo):
+            raise AssertionError("a parser is not to be copied")
+
+    every = collection(["stm", "bleu"], Trees())
+    other = every.clone(prefix="test_")
+    fill(other, texts, refs, 5)
+    assert set(other.compute()) == {"test_stm", "test_bleu"}
+    assert not every["stm"].update_called
 
 
 def test_no_segment_at_all():

@@ -98,7 +98,11 @@ def test_the_shape_that_grpo_calls():
     assert reward.__name__ == "bleu_reward"
     found = reward(
         prompts=["x", "y", "z"],
-        completions=["a b c", [{"role": "assistant", "content": "a b"}], []],
+        completions=[
+            "a b c",
+            [{"role": "user", "content": "?"}, {"role": "assistant", "content": "a b"}],
+            [],
+        ],
         completion_ids=[[1], [2], []],
         gold=["a b c", ["c d", "a b"], "a"],
         trainer_state=None,

@@ -145,7 +145,7 @@ class Learned(Module):
         *,
         steps: int = 100,
         rate: float = 0.05,
-        penalty: float = 1e-3,
+        penalty: float = 1e-4,
     ) -> list[float]:
         """Learn θ from human scores [B] by Adam; the loss of every step.
 

@@ -30,6 +30,7 @@ from torchmetrics import MetricCollection
 from tensormt.metric import Metric
 from tensormt.ngram.base import NgramMetric
 from tensormt.registry import METRICS, make
+from tensormt.scoring import Forest
 from tensormt.tokens import TokenBatch
 from tensormt.train.texts import Source, batches, forest_of, needs_counts
 from tensormt.trees import TreeBatch
@@ -77,7 +78,8 @@ class TorchScore(Base):
         """`parser` as for TextReward; kwargs are those of every torchmetrics metric."""
         super().__init__(**kwargs)
         self.metric = make(metric) if isinstance(metric, str) else metric
-        self.forest = None if isinstance(self.metric, NgramMetric) else forest_of(parser)
+        forest = None if isinstance(self.metric, NgramMetric) else forest_of(parser)
+        self.forest = None if forest is None else _Shared(forest)
         # collections share the states of metrics that look alike: names keep ours apart
         self._name = re.sub(r"\W+", "_", self.metric.signature.rpartition("|")[0])
         self._keeps = needs_counts(self.metric)
@@ -164,6 +166,19 @@ class TorchScore(Base):
         for part in _PARTS if self._keeps else ():
             setattr(self, f"{self._name}_{part}", [self._joined(part)])
         super()._sync_dist(*args, **kwargs)
+
+
+class _Shared:
+    """What makes trees, one for all clones of a metric: a parser and its memory are large."""
+
+    def __init__(self, forest: Forest) -> None:
+        self.forest = forest
+
+    def __call__(self, lines: Sequence[str | None]) -> TreeBatch:
+        return self.forest(lines)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> _Shared:
+        return self
 
 
 def _hashed(batch: TokenBatch) -> TokenBatch:
