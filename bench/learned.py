@@ -1,7 +1,7 @@
 """Learned weights against the plain metric, by cross-validation over documents.
 
     python bench/learned.py --data PATH --human NAME [--metric SPEC …] [--folds N] [--ranking]
-                            [--penalty X] [--cache FOLDER] [--json]
+                            [--penalty X] [--most-references N] [--cache FOLDER] [--json]
 
 PATH is a `segments.jsonl` with human scores, or a folder that holds one. Documents are dealt into
 folds; the weights for a fold are learned from the other folds, so that no output is scored with
@@ -119,6 +119,7 @@ def main() -> None:
     parser.add_argument("--folds", type=int, default=5)
     parser.add_argument("--ranking", action="store_true")
     parser.add_argument("--penalty", type=float, default=1e-4)
+    parser.add_argument("--most-references", type=int, help="of a segment, the first ones")
     parser.add_argument("--parser", default="default")
     parser.add_argument("--cache", type=Path)
     parser.add_argument("--json", action="store_true")
@@ -126,7 +127,8 @@ def main() -> None:
     torch.set_num_threads(1)
     path = options.data / "segments.jsonl" if options.data.is_dir() else options.data
     forest = Forester(Parser.load(options.parser), options.cache)
-    study = Study(read_jsonl(path), options.human, forest)
+    data = read_jsonl(path).select(most_references=options.most_references)
+    study = Study(data, options.human, forest)
     table = []
     for spec in options.metric:
         plain, learned = cross_validate(study, spec, options)
