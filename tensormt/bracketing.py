@@ -20,7 +20,7 @@ from tensormt.nodes import Nodes
 
 __all__ = ["explain", "split", "write"]
 
-_TOKEN = re.compile(r"[()]|[^\s()]+")
+_TOKEN = re.compile(r"[()]|[^\s()]+", re.ASCII)
 
 
 def write(nodes: Nodes, labels: Dictionary, words: Dictionary) -> list[str]:
@@ -91,9 +91,9 @@ def _gather(lines: list[str]) -> list[str]:
     return items
 
 
-def explain(lines: Sequence[str | None], source: str) -> NoReturn:
+def explain(lines: Sequence[str | None], source: str, first: int) -> NoReturn:
     """Raise the error of the first bad line: where it is and what is wrong there."""
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(lines, first):
         problem = _fault(line or "")
         if problem is not None:
             place, message = problem

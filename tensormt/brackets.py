@@ -34,7 +34,7 @@ Array = NDArray[Any]
 _OPEN = ord("(")
 _OUTER = ("", "ROOT", "TOP")
 _BARE = "\x00"  # label of a word that is not its node's only child, as `had` in (VP had (NP …))
-_WORD = re.compile(r"\(\s*[^\s()]+\s+[^\s()]+\s*\)|\(\s*[^\s()]*|\)|([^\s()]+)")
+_WORD = re.compile(r"\(\s*[^\s()]+\s+[^\s()]+\s*\)|\(\s*[^\s()]*|\)|([^\s()]+)", re.ASCII)
 
 
 class Linear(NamedTuple):
@@ -61,8 +61,11 @@ class _Flat(NamedTuple):
         return _Flat(*(np.compress(mask, part) for part in self))
 
 
-def read(lines: Sequence[str | None], source: str = "") -> Linear:
-    """Nodes of one bracketing a line; an empty line (or None) is an empty tree."""
+def read(lines: Sequence[str | None], source: str = "", first: int = 1) -> Linear:
+    """Nodes of one bracketing a line; an empty line (or None) is an empty tree.
+
+    An error names the source and the line, the first one being `first`.
+    """
     array = _arrow(lines, source)
     data, offsets = string_buffers(array)
     offsets = offsets - offsets[0]
@@ -75,7 +78,7 @@ def read(lines: Sequence[str | None], source: str = "") -> Linear:
     opens, closes = np.flatnonzero(opening), np.flatnonzero(~opening)
     loose = closes[_visible(data, brackets[closes] + 1, following[closes])]
     if not _well_formed(data, brackets, bounds, depth, loose):
-        explain(lines, source)
+        explain(lines, source, first)
 
     # one string a node, `(NP ` or `(DT the) `, interned; what follows takes the types apart
     kind, types = _intern(data, brackets[opens])
@@ -85,7 +88,7 @@ def read(lines: Sequence[str | None], source: str = "") -> Linear:
     leaf = np.append(~opening[1:], True)[opens]  # the next bracket closes the node
     with_word = size > 1
     if len(loose) or (size > 2).any() or (with_word[kind] & ~leaf).any():
-        return read([_wrap(line) for line in lines], source)
+        return read([_wrap(line) for line in lines], source, first)
     label_of, labels = Dictionary.encode(parts.values.take(pa.array(edges[:-1])))
     word_of = np.full(len(size), -1)
     found, words = Dictionary.encode(parts.values.take(pa.array(edges[:-1][with_word] + 1)))
@@ -98,7 +101,7 @@ def read(lines: Sequence[str | None], source: str = "") -> Linear:
     )
     nameless = np.array([name == "" for name in labels.strings], dtype=bool)
     if ((flat.word < 0) & leaf).any() or (nameless[flat.label] & (flat.depth > 1)).any():
-        explain(lines, source)
+        explain(lines, source, first)
     flat, labels, bare = _clean(flat, labels, len(lines))
     return Linear(_link(flat, len(lines)), labels, words, bare)
 
@@ -174,7 +177,8 @@ def _clean(flat: _Flat, labels: Dictionary, trees: int) -> tuple[_Flat, Dictiona
     bare = np.array([name == _BARE for name in names], dtype=bool)
     while len(flat.label):
         second = np.bincount(flat.segment[flat.depth == 2], minlength=trees)
-        kept_word = np.bincount(flat.segment[bare[flat.label]], minlength=trees) > 0
+        beside = bare[flat.label] & (flat.depth == 2)
+        kept_word = np.bincount(flat.segment[beside], minlength=trees) > 0
         single = (second == 1) & ~kept_word if bare.any() else second == 1
         drop = outer[flat.label] & (flat.depth == 1) & single[flat.segment]
         if not drop.any():

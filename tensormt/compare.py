@@ -64,6 +64,12 @@ def compare(
     names = list(statistics)
     if len(names) < 2:
         raise TensorMTError("one system only: name a baseline and at least one other system")
+    if seed < 0:
+        raise TensorMTError(f"seed {seed}: expected 0 or more")
+    if not all(
+        len(table) for tables in statistics.values() for table in tables.values()
+    ) or not all(statistics.values()):
+        raise TensorMTError("no segments to compare: the files are empty")
     count = SAMPLES[test] if samples is None else samples
     if count < 1:
         raise TensorMTError(f"{count} resamples: expected at least 1")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import sys
 import tempfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
@@ -15,29 +16,40 @@ __all__ = ["Spool", "count", "kind", "lines", "open_bytes", "shown"]
 
 
 class Spool:
-    """Standard input kept in a temporary file, since input is read more than once."""
+    """Standard input and pipes kept in temporary files, since input is read more than once."""
 
     def __init__(self) -> None:
-        self.file: IO[bytes] | None = None
+        self.names: set[str] = set()
 
     def path(self, name: str) -> str:
-        if name != "-":
+        """A file that can be read again: the name itself, or a copy of what a pipe gives."""
+        if name != "-" and (not Path(name).exists() or Path(name).is_file()):
             return name
-        if self.file is not None:
-            raise TensorMTError("'-' (standard input) can be named only once")
-        self.file = tempfile.NamedTemporaryFile(prefix="tensormt-stdin-")  # noqa: SIM115
-        while block := sys.stdin.buffer.read(1 << 20):
-            self.file.write(block)
-        self.file.flush()
-        _KEPT[self.file.name] = self.file
-        return self.file.name
+        if name in self.names:
+            raise TensorMTError(f"{name!r} can be named only once: it can be read only once")
+        self.names.add(name)
+        copy = tempfile.NamedTemporaryFile(prefix="tensormt-", suffix=_suffix(name))  # noqa: SIM115
+        try:
+            source = sys.stdin.buffer if name == "-" else open(name, "rb")  # noqa: SIM115
+            while block := source.read(1 << 20):
+                copy.write(block)
+        except OSError as error:
+            raise TensorMTError(f"{name} cannot be read: {error.strerror}") from None
+        copy.flush()
+        _KEPT[copy.name] = ("standard input" if name == "-" else name, copy)
+        return copy.name
 
 
-_KEPT: dict[str, IO[bytes]] = {}  # spooled files live as long as the program
+def _suffix(name: str) -> str:
+    return Path(name).suffix if name != "-" else ""
+
+
+# path of a copy → what it is called, and the file, which lives as long as the program
+_KEPT: dict[str, tuple[str, IO[bytes]]] = {}
 
 
 def shown(path: str) -> str:
-    return "standard input" if path in _KEPT else path
+    return _KEPT[path][0] if path in _KEPT else path
 
 
 def open_bytes(path: str) -> IO[bytes] | gzip.GzipFile:
@@ -61,7 +73,7 @@ def lines(path: str) -> Iterator[str]:
                 except UnicodeDecodeError:
                     raise TensorMTError(f"{shown(path)}, line {number}: not UTF-8 text") from None
                 yield text.rstrip("\r\n")
-        except (OSError, EOFError) as error:
+        except (OSError, EOFError, zlib.error) as error:
             raise TensorMTError(f"{shown(path)} cannot be read: {error}") from None
 
 
@@ -73,6 +85,6 @@ def count(path: str) -> int:
             while block := file.read(1 << 20):
                 found += block.count(b"\n")
                 last = block[-1:]
-        except (OSError, EOFError) as error:
+        except (OSError, EOFError, zlib.error) as error:
             raise TensorMTError(f"{shown(path)} cannot be read: {error}") from None
     return found + (last != b"\n")

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from tensormt.dictionary import Dictionary
-from tensormt.headrules import rules_named
+from tensormt.headrules import HeadRules, rules_named
 from tensormt.irregular import take
 from tensormt.nodes import Nodes, sum_children
 
@@ -37,9 +37,9 @@ _NEVER = 1 << 20
 
 
 @lru_cache(maxsize=32)
-def _compile(name: str) -> _Table:
-    """The table of a rule set; row 0 and column 0 stand for labels it does not name."""
-    rules = rules_named(name).rows()
+def _compile(rule_set: HeadRules) -> _Table:
+    """The table of a rule set; row `*` and column 0 stand for labels it does not name."""
+    rules = rule_set.rows()
     row = {label: number for number, label in enumerate(sorted(rules))}
     named = sorted({label for searches in rules.values() for _, fits in searches for label in fits})
     column = {label: number for number, label in enumerate(["", *named])}
@@ -59,9 +59,9 @@ def _compile(name: str) -> _Table:
 
 def head_children(nodes: Nodes, labels: Dictionary, rules: str) -> Tensor:
     """Flat index of each node's head child, int64 [n]; a node without children has itself."""
-    table = _compile(rules)
-    device = nodes.parent.device
     rule_set = rules_named(rules)
+    table = _compile(rule_set)
+    device = nodes.parent.device
     names = [*labels.strings, ""]  # the last stands for a word without a tag, id -1
     row = torch.tensor([table.row.get(name, table.row["*"]) for name in names], device=device)
     column = torch.tensor([table.column.get(name, 0) for name in names], device=device)

@@ -6,22 +6,41 @@ HTML parser reads both. Segments are taken in the order of documents and of segm
 
 from __future__ import annotations
 
+import zlib
 from functools import lru_cache
 from html.parser import HTMLParser
-from pathlib import Path
 from typing import NamedTuple
 
+from tensormt import files
 from tensormt.errors import TensorMTError
 
 __all__ = ["Markup", "read_markup"]
 
 
 class Markup(NamedTuple):
-    """Segments by system, those of references and of hypotheses, and the document of each one."""
+    """Segments by system, those of references and of hypotheses, and (document, id) of each."""
 
+    path: str
     refs: dict[str, list[str | None]]
     hyps: dict[str, list[str | None]]
-    docs: list[str | None]
+    places: list[tuple[str, str]]
+
+    def arranged(self, first: Markup) -> Markup:
+        """The same segments in the order of another file, by document and segment id."""
+        missing = set(first.places) ^ set(self.places)
+        if missing:
+            doc, segment = min(missing)
+            raise TensorMTError(
+                f"segment {segment!r} of document {doc!r} is in only one of {first.path} and "
+                f"{self.path}: both must have the same segments"
+            )
+        number = {place: index for index, place in enumerate(self.places)}
+        order = [number[place] for place in first.places]
+        refs, hyps = (
+            {name: [lines[i] for i in order] for name, lines in side.items()}
+            for side in (self.refs, self.hyps)
+        )
+        return Markup(self.path, refs, hyps, first.places)
 
 
 class _Reader(HTMLParser):
@@ -64,12 +83,13 @@ class _Reader(HTMLParser):
 def read_markup(path: str) -> Markup:
     """References and hypotheses of a file; a segment that one of them lacks is None there."""
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        with files.open_bytes(path) as file:
+            text = file.read().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         place = error.object[: error.start].count(b"\n") + 1
-        raise TensorMTError(f"{path}, line {place}: not UTF-8 text") from None
-    except OSError as error:
-        raise TensorMTError(f"{path} cannot be read: {error.strerror}") from None
+        raise TensorMTError(f"{files.shown(path)}, line {place}: not UTF-8 text") from None
+    except (OSError, EOFError, zlib.error) as error:
+        raise TensorMTError(f"{files.shown(path)} cannot be read: {error}") from None
     reader = _Reader()
     reader.feed(text)
     reader.close()
@@ -85,4 +105,4 @@ def read_markup(path: str) -> Markup:
         if kind in sides:
             empty: list[str | None] = [None] * len(number)
             sides[kind].setdefault(system, empty)[number[doc, seg]] = line
-    return Markup(sides["ref"], sides["tst"], [doc for doc, _ in places])
+    return Markup(files.shown(path), sides["ref"], sides["tst"], list(places))

@@ -46,7 +46,7 @@ def parse_spec(spec: str) -> tuple[str, dict[str, Any]]:
     found: dict[str, Any] = {}
     for item in filter(None, rest.split(",")):
         key, equals, value = item.partition("=")
-        if not equals or key not in known:
+        if not equals or key not in known or key in found:
             raise TensorMTError(
                 f"metric {spec!r}: {item!r} is no option of {name}, write for example "
                 f"{name}:{next(iter(known))}={next(iter(known.values()))!r} "
@@ -54,7 +54,7 @@ def parse_spec(spec: str) -> tuple[str, dict[str, Any]]:
             )
         try:
             found[key] = ast.literal_eval(value)
-        except (ValueError, SyntaxError):
+        except (ValueError, SyntaxError, TypeError):
             found[key] = value
     return name, found
 

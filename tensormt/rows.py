@@ -26,6 +26,10 @@ def rows(path: str, needed: str | None = None) -> Iterator[Row]:
         where = f"{shown(path)}, line {number}"
         if make is None and number == 1:
             head = line.split("\t")
+            if len(set(head)) != len(head):
+                raise TensorMTError(
+                    f"{where}: two columns have one name; write reference1, reference2, …"
+                )
             if "hypothesis" not in head and not any(h.startswith("reference") for h in head):
                 raise TensorMTError(
                     f"{where}: expected a head with columns hypothesis and reference, found "

@@ -31,6 +31,7 @@ __all__ = ["CHUNK", "Result", "Scorer", "Sums", "score"]
 GIVEN = "given"  # in signatures: the trees came with the text, no parser made them
 CHUNK = 2000  # segments: what fits a CPU's cache, and a good batch for a parser
 
+Lines = Sequence[str | None] | TreeBatch
 Forest = Callable[[Sequence[str | None]], TreeBatch]
 Statistics = dict[str, dict[str, Tensor]]  # by system, by metric: [B,K]
 
@@ -62,6 +63,10 @@ class Material:
         references: References = self._made[key]
         return references
 
+    def put_trees(self, trees: list[TreeBatch]) -> None:
+        """Use trees at hand for the streams."""
+        self._made["trees"] = trees
+
     def trees(self) -> list[TreeBatch]:
         """The streams as trees."""
         if "trees" not in self._made:
@@ -88,10 +93,11 @@ class Scorer:
         bracketed: bool = False,
     ) -> None:
         """`forest` makes trees of text; `bracketed`: the text is bracketings already."""
-        if not specs:
-            raise TensorMTError("no metric named: choose at least one")
+        if not specs or isinstance(specs, str):
+            raise TensorMTError("metrics is a list of at least one name, such as ['bleu']")
         self.metrics: dict[str, Metric[Any]] = {spec: make(spec) for spec in specs}
         self.forest, self.parser_name, self.bracketed = forest, parser_name, bracketed
+        self.given: list[TreeBatch] | None = None  # trees beside the text: hypotheses, references
         self.device = torch.device(device or "cpu")
 
     def count(self, corpus: Corpus, size: int = CHUNK) -> None:
@@ -111,23 +117,29 @@ class Scorer:
     def _material(self, streams: Sequence[Sequence[str | None]], start: int) -> Material:
         if not self.bracketed:
             return Material(streams, self.forest, self.device)
-        trees = []
-        for stream in streams:
-            try:
-                trees.append(TreeBatch.from_brackets(stream))
-            except TensorMTError as error:
-                place = f", counted from line {start + 1}" if start else ""
-                raise TensorMTError(f"{error} (in a file of trees{place})") from None
+        source = "in a file of trees, "
+        trees = [TreeBatch.from_brackets(stream, source, start + 1) for stream in streams]
         material = Material([sentences(batch) for batch in trees], None, self.device)
-        material._made["trees"] = [batch.to(self.device) for batch in trees]
+        material.put_trees([batch.to(self.device) for batch in trees])
         return material
 
     def statistics(self, chunk: Chunk) -> Statistics:
         """Statistics of every system and metric, [B,K]."""
         refs = self._material(chunk.refs, chunk.start)
+        if self.bracketed:
+            there = torch.stack([batch.lengths > 0 for batch in refs.trees()]).any(0).tolist()
+            if not all(there):
+                number = chunk.start + there.index(False) + 1
+                raise TensorMTError(f"segment {number} has no reference: its trees are empty")
         found: Statistics = {}
+        rows = slice(chunk.start, chunk.start + len(chunk))
+        beside = [batch[rows].to(self.device) for batch in self.given or ()]
+        if beside:
+            refs.put_trees(beside[1:])
         for system, lines in chunk.hyps.items():
             hyp = self._material([lines], chunk.start)
+            if beside:
+                hyp.put_trees(beside[:1])
             found[system] = {
                 spec: self._measure(metric, hyp, refs).cpu()
                 for spec, metric in self.metrics.items()
@@ -230,14 +242,15 @@ def score(
     parser: Any = "default",
     device: str | torch.device | None = None,
     *,
-    trees: bool | tuple[Sequence[str], Sequence[Sequence[str | None]]] = False,
+    trees: bool | tuple[Lines, Sequence[Lines]] = False,
     docs: Sequence[str] | None = None,
 ) -> Result:
     """Score hypotheses against R reference streams (refs[k][i] is reference k of segment i).
 
     Metrics are named, with options where wanted: "stm", "stm:max_depth=3,balance=f1". `parser` is
     "default", a path, or a loaded Parser. `trees`: True where hyps and refs are bracketings, or
-    (hypothesis bracketings, R streams of them) beside the text. `docs`: a document id a segment.
+    (trees of hyps, R of trees of refs) beside the text, each bracketings or a TreeBatch. `docs`: a
+    document id for each segment.
     """
     if isinstance(hyps, str) or any(isinstance(stream, str) for stream in refs):
         raise TensorMTError("hyps is a list of segments, refs a list of such lists: got a string")
@@ -246,8 +259,8 @@ def score(
     scorer = Scorer(metrics, device=device, bracketed=trees is True)
     corpus = Corpus.of_lists({"": hyps}, refs, docs)
     on_trees = any(not isinstance(m, NgramMetric) for m in scorer.metrics.values())
-    if isinstance(trees, tuple):
-        scorer.forest, scorer.parser_name = _given(hyps, refs, trees), GIVEN
+    if not isinstance(trees, bool):
+        scorer.given, scorer.parser_name = _given(hyps, refs, trees), GIVEN
     elif on_trees and not trees:
         from tensormt.cache import Forester
         from tensormt.parser import Parser
@@ -270,13 +283,14 @@ def score(
 def _given(
     hyps: Sequence[str],
     refs: Sequence[Sequence[str | None]],
-    trees: tuple[Sequence[str], Sequence[Sequence[str | None]]],
-) -> Forest:
-    """Trees of texts by looking them up among those given beside the text."""
+    trees: tuple[Lines, Sequence[Lines]],
+) -> list[TreeBatch]:
+    """The trees beside the text, of the hypotheses and of each stream of references."""
     ours, theirs = trees
-    if len(ours) != len(hyps) or [len(s) for s in theirs] != [len(s) for s in refs]:
-        raise TensorMTError("trees must have the form of the text: one bracketing for each segment")
-    table: dict[str, str | None] = {}
-    for lines, brackets in zip((hyps, *refs), (ours, *theirs), strict=True):
-        table.update(zip([line or "" for line in lines], brackets, strict=True))
-    return lambda lines: TreeBatch.from_brackets([table[line or ""] for line in lines])
+    given = [
+        side if isinstance(side, TreeBatch) else TreeBatch.from_brackets(side)
+        for side in (ours, *theirs)
+    ]
+    if [len(batch) for batch in given] != [len(hyps), *(len(stream) for stream in refs)]:
+        raise TensorMTError("trees must have the form of the text: one tree for each segment")
+    return given

@@ -20,6 +20,11 @@ from torch import Tensor
 from tensormt.errors import TensorMTError
 from tensormt.scoring import Sums
 
+try:
+    import fcntl
+except ImportError:  # not on Windows, where two runs on one file are not kept apart
+    fcntl = None  # type: ignore[assignment]
+
 __all__ = ["SegmentWriter"]
 
 KINDS = (".jsonl", ".tsv", ".parquet")
@@ -39,7 +44,10 @@ class SegmentWriter:
         try:
             self._file = self._go_on() if resume else None
             if self._file is None:
-                self._file = self.part.open("wb")
+                self._file = self._lock(self.part.open("ab"))
+                self.state.unlink(missing_ok=True)  # an old state must not meet a new part
+                self._file.truncate(0)
+                self._file.seek(0)
                 self._write(self._head())
                 self._mark()
         except OSError as error:
@@ -54,17 +62,39 @@ class SegmentWriter:
         """The part file of a run that was stopped, cut to its last whole chunk."""
         if not (self.state.exists() and self.part.exists()):
             return None
-        state = json.loads(self.state.read_text())
+        try:
+            state = json.loads(self.state.read_text())
+            length = int(state["bytes"])
+        except (ValueError, KeyError, TypeError):
+            raise TensorMTError(
+                f"cannot resume {self.path}: {self.state} is damaged; start anew without --resume"
+            ) from None
         if state["fingerprint"] != self.fingerprint:
             raise TensorMTError(
                 f"cannot resume {self.path}: inputs or options have changed since that run; "
                 "use the same ones, or start anew without --resume"
             )
+        file = self._lock(self.part.open("r+b"))
+        if self.part.stat().st_size < length:
+            raise TensorMTError(
+                f"cannot resume {self.path}: {self.part} is shorter than it was; start anew "
+                "without --resume"
+            )
         self.done = state["done"]
         self.sums = Sums(*_tensors([state["corpus"], state["documents"]]))
-        file = self.part.open("r+b")
-        file.truncate(state["bytes"])
+        file.truncate(length)
         file.seek(0, os.SEEK_END)
+        return file
+
+    def _lock(self, file: IO[bytes]) -> IO[bytes]:
+        """Keep other runs from the part file for as long as this one lasts."""
+        if fcntl is not None:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise TensorMTError(
+                    f"another run is writing {self.path}: name another file"
+                ) from None
         return file
 
     def add(
@@ -126,14 +156,16 @@ class SegmentWriter:
         try:
             self._file.close()
             if self.path.suffix == ".parquet":
-                self._to_parquet()
-            self.part.replace(self.path)
+                self._to_parquet().replace(self.path)
+                self.part.unlink()
+            else:
+                self.part.replace(self.path)
             self.state.unlink()
         except OSError as error:
             raise self._trouble(error) from None
 
-    def _to_parquet(self) -> None:
-        """Rows of the part file as columns, a block at a time."""
+    def _to_parquet(self) -> Path:
+        """A new file with the rows of the part file as columns, made a block at a time."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -146,7 +178,7 @@ class SegmentWriter:
             while block := lines.readlines(1 << 24):
                 rows = [json.loads(line) for line in block]
                 writer.write_table(pa.Table.from_pylist(rows, form))
-        fresh.replace(self.part)
+        return fresh
 
     def _trouble(self, error: OSError) -> TensorMTError:
         kept = f"; {self.done} segments are kept, go on with --resume" if self.done else ""

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from tensormt import files
 from tensormt.errors import TensorMTError
-from tensormt.markup import read_markup
+from tensormt.markup import Markup, read_markup
 from tensormt.rows import rows
 
 __all__ = ["Chunk", "Corpus", "open_corpus"]
@@ -103,100 +103,108 @@ def _check_sizes(sizes: dict[str, int], unit: str) -> None:
             )
 
 
+class _Source(NamedTuple):
+    """What one file brings: systems by name, references, documents, number of segments."""
+
+    systems: dict[str, Column]
+    refs: list[Column]
+    docs: Column | None
+    size: int
+
+
 def open_corpus(hyps: Sequence[str], refs: Sequence[str], docs: str | None = None) -> Corpus:
     """The corpus of files named on a command line; `-` is standard input."""
     spool = files.Spool()
     names = [spool.path(name) for name in (*hyps, *refs, *([docs] if docs else []))]
-    sizes: dict[str, int] = {}
-    ours: dict[str, Column] = {}
-    theirs: list[Column] = []
-    papers: Column | None = None
-    for name in names[: len(hyps)]:
-        for system, column in _hypotheses(name, sizes).items():
-            if system in ours:
-                raise TensorMTError(f"two systems are called {system!r}: rename one of the files")
-            ours[system] = column
-    for name in names[len(hyps) : len(hyps) + len(refs)]:
-        theirs += _references(name, sizes)
-    for name in names[: len(hyps)]:
-        own, own_docs = _own_columns(name)
-        papers = papers or own_docs
-        theirs = theirs or own
-    for name in names[len(hyps) : len(hyps) + len(refs)]:
-        papers = papers or _own_columns(name)[1]
+    markup: list[Markup] = []
+    ours = [_source(name, "hypothesis", markup) for name in names[: len(hyps)]]
+    theirs = [_source(n, "references", markup) for n in names[len(hyps) : len(hyps) + len(refs)]]
+    sources = [*ours, *theirs]
     if docs:
-        sizes[docs] = files.count(names[-1])
-        papers = _column(names[-1])
-    if not theirs:
-        raise TensorMTError(
-            "no references: name at least one reference file before -i, "
-            "or give rows (.jsonl, .tsv) that hold references"
-        )
-    _check_sizes(sizes, "lines" if len(sizes) == len(names) else "segments")
+        sources.append(_source(names[-1], "doc", markup))
+    _check_sizes(
+        {files.shown(name): source.size for name, source in zip(names, sources, strict=True)},
+        "segments" if markup else "lines",
+    )
+    systems: dict[str, Column] = {}
+    for source in ours:
+        for name, column in source.systems.items():
+            if name in systems:
+                raise TensorMTError(f"two systems are called {name!r}: rename one of the files")
+            systems[name] = column
+    streams = [column for source in theirs for column in source.refs]
+    if not streams:
+        streams = _own_references(ours)
+    papers = next((source.docs for source in reversed(sources) if source.docs), None)
     digest = hashlib.blake2b(digest_size=16)
     for name in names:
         with files.open_bytes(name) as file:
             while block := file.read(1 << 20):
                 digest.update(block)
         digest.update(b"\0")
-    return Corpus(ours, theirs, papers, next(iter(sizes.values())), digest.hexdigest())
+    return Corpus(systems, streams, papers, sources[0].size, digest.hexdigest())
 
 
-def _hypotheses(path: str, sizes: dict[str, int]) -> dict[str, Column]:
-    """The systems of a hypothesis file; their number of segments goes into `sizes`."""
+def _own_references(sources: Sequence[_Source]) -> list[Column]:
+    """The references that hypothesis files bring along; several files must agree on them."""
+    bring = [source.refs for source in sources if source.refs]
+    if not bring:
+        raise TensorMTError(
+            "no references: name at least one reference file before -i, "
+            "or give rows (.jsonl, .tsv) that hold references"
+        )
+    for other in bring[1:]:
+        columns = [column() for column in (*bring[0], *other)]
+        for number, row in enumerate(zip(*columns, strict=True), 1):
+            if len(other) != len(bring[0]) or row[: len(other)] != row[len(other) :]:
+                raise TensorMTError(
+                    f"segment {number}: the hypothesis files have different references; give them "
+                    "in a file of their own, or score the files one by one"
+                )
+    return bring[0]
+
+
+def _source(path: str, role: str, markup: list[Markup]) -> _Source:
+    """A file in its role (hypothesis, references, doc); markup follows the first such file."""
     kind, name = files.kind(path), files.shown(path)
-    if kind in MARKUP:
+    if role != "doc" and kind in MARKUP:
         found = read_markup(path)
+        found = found.arranged(markup[0]) if markup else found
+        markup.append(found)
         systems = found.hyps or found.refs
-        for system, lines in systems.items():
-            sizes[f"{name} ({system})"] = len(lines)
-        return {system: _listed(lines) for system, lines in systems.items()}
-    if kind in ROWS:
-        sizes[name] = sum(1 for _ in rows(path, "hypothesis"))
-        return {name: lambda: (row.hyp for row in rows(path, "hypothesis"))}
-    sizes[name] = files.count(path)
-    return {name: _column(path)}
+        refs = found.refs or (found.hyps if role == "references" else {})
+        return _Source(
+            {system: _listed(lines) for system, lines in systems.items()},
+            [_listed(lines) for lines in refs.values()],
+            _listed([doc for doc, _ in found.places]),
+            len(found.places),
+        )
+    if role != "doc" and kind in ROWS:
+        return _row_source(path, role)
+    column: Column = lambda: files.lines(path)  # noqa: E731
+    one = _Source({name: column}, [column], column, files.count(path))
+    return one._replace(
+        refs=one.refs if role == "references" else [], docs=one.docs if role == "doc" else None
+    )
 
 
-def _references(path: str, sizes: dict[str, int]) -> list[Column]:
-    """The reference streams of a file."""
-    kind, name = files.kind(path), files.shown(path)
-    if kind in MARKUP:
-        found = read_markup(path)
-        streams = found.refs or found.hyps
-        for system, lines in streams.items():
-            sizes[f"{name} ({system})"] = len(lines)
-        return [_listed(lines) for lines in streams.values()]
-    if kind in ROWS:
-        sizes[name] = sum(1 for _ in rows(path, "references"))
-        return _own_columns(path)[0]
-    sizes[name] = files.count(path)
-    return [_column(path)]
+def _row_source(path: str, role: str) -> _Source:
+    size, most, papers = 0, 0, False
+    for row in rows(path, role):
+        size += 1
+        most = max(most, len(row.refs))
+        papers = papers or row.doc is not None
 
+    def ref(place: int) -> Column:
+        return lambda: (row.refs[place] if place < len(row.refs) else None for row in rows(path))
 
-def _column(path: str) -> Column:
-    return lambda: files.lines(path)
+    return _Source(
+        {files.shown(path): lambda: (row.hyp for row in rows(path))},
+        [ref(place) for place in range(most)],
+        (lambda: (row.doc for row in rows(path))) if papers else None,
+        size,
+    )
 
 
 def _listed(lines: Sequence[str | None]) -> Column:
     return lambda: iter(lines)
-
-
-def _own_columns(path: str) -> tuple[list[Column], Column | None]:
-    """References and documents that a file of rows or markup brings along."""
-    kind = files.kind(path)
-    if kind in MARKUP:
-        found = read_markup(path)
-        return [_listed(lines) for lines in found.refs.values()], _listed(found.docs)
-    if kind not in ROWS:
-        return [], None
-    most, papers = 0, False
-    for row in rows(path):
-        most = max(most, len(row.refs))
-        papers = papers or row.doc is not None
-
-    def column(place: int) -> Column:
-        return lambda: (row.refs[place] if place < len(row.refs) else None for row in rows(path))
-
-    docs: Column | None = (lambda: (row.doc for row in rows(path))) if papers else None
-    return [column(place) for place in range(most)], docs

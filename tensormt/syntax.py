@@ -43,6 +43,7 @@ from tensormt.trees import TreeBatch
 __all__ = ["DSTM", "DTKM", "HWCM", "STM", "TKM"]
 
 _CHUNK = 2048  # segments at a time: the arrays of one chunk stay in the CPU's cache
+_MOST = 1000  # orders: deeper subtrees than any tree has
 _BALANCES = ("precision", "recall", "f1", "brevity")
 
 
@@ -88,8 +89,10 @@ class _Fractions(_TreeMetric):
     epsilon: ClassVar[float] = 0.0
 
     def __init__(self, orders: int, balance: str, what: str) -> None:
-        if orders < 1:
-            raise TensorMTError(f"{self.name}: {what} is {orders}, expected at least 1")
+        if isinstance(orders, bool) or not isinstance(orders, int) or not 1 <= orders <= _MOST:
+            raise TensorMTError(
+                f"{self.name}: {what} is {orders!r}, expected an integer from 1 to {_MOST}"
+            )
         if balance not in _BALANCES:
             raise TensorMTError(
                 f"{self.name}: no balance named {balance!r}, choose one of {', '.join(_BALANCES)}"
@@ -164,6 +167,13 @@ class _Fractions(_TreeMetric):
     _order_name: ClassVar[str] = "depth"
 
 
+def check_flag(name: str, option: str, value: object) -> bool:
+    """The value of an option that is yes or no."""
+    if not isinstance(value, bool):
+        raise TensorMTError(f"{name}: {option} is {value!r}, expected True or False")
+    return value
+
+
 def _mean_fraction(part: Tensor, whole: Tensor, floor: Tensor) -> Tensor:
     """Mean over the orders with a whole of part / whole, zero fractions raised to the floor."""
     there = whole > 0
@@ -182,7 +192,7 @@ class STM(_Fractions):
         self, max_depth: int = 4, balance: str = "precision", lexical: bool = False
     ) -> None:
         super().__init__(max_depth, balance, "max_depth")
-        self.lexical = lexical
+        self.lexical = check_flag(self.name, "lexical", lexical)
 
     def keys(self, batch: TreeBatch) -> Keys:
         """Subtree keys."""
@@ -231,8 +241,8 @@ class _Kernel(_TreeMetric):
     """Cosine of tree kernels with the best reference. Statistics: segments, score."""
 
     def __init__(self, decay: float) -> None:
-        if not 0 < decay <= 1:
-            raise TensorMTError(f"{self.name}: decay is {decay}, expected above 0 and at most 1")
+        if isinstance(decay, bool) or not isinstance(decay, (int, float)) or not 0 < decay <= 1:
+            raise TensorMTError(f"{self.name}: decay is {decay!r}, expected above 0 and at most 1")
         self.decay = float(decay)
 
     def log_kernel(self, left: TreeBatch, right: TreeBatch) -> Tensor:
@@ -274,7 +284,8 @@ class _Kernel(_TreeMetric):
 
     def options(self) -> dict[str, object]:
         """Decay, then what trees are compared."""
-        return {"decay": f"{self.decay:g}", **self._options()}
+        decay = int(self.decay) if self.decay == 1 else self.decay
+        return {"decay": decay, **self._options()}
 
 
 class TKM(_Kernel):
@@ -285,7 +296,7 @@ class TKM(_Kernel):
 
     def __init__(self, decay: float = 1.0, lexical: bool = False) -> None:
         super().__init__(decay)
-        self.lexical = lexical
+        self.lexical = check_flag(self.name, "lexical", lexical)
 
 
 class DTKM(_Kernel):

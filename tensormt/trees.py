@@ -88,16 +88,19 @@ class TreeBatch:
         return batch
 
     @classmethod
-    def from_brackets(cls, lines: Sequence[str | None] | str, source: str = "") -> TreeBatch:
+    def from_brackets(
+        cls, lines: Sequence[str | None] | str, source: str = "", first: int = 1
+    ) -> TreeBatch:
         """Constituency trees from one bracketing a line (or from a file's text).
 
-        An empty line is an empty tree. `source` is put before the place in an error.
+        An empty line is an empty tree. In an error, `source` is put before the place, and lines are
+        counted from `first`.
 
         >>> TreeBatch.from_brackets(["(S (NP (PRP I)) (VP (VBP run)))"]).lengths
         tensor([5])
         """
         lines = bracketing.split(lines) if isinstance(lines, str) else list(lines)
-        linear = brackets.read(lines, source)
+        linear = brackets.read(lines, source, first)
         return cls.from_nodes(linear.nodes, linear.labels, linear.words, bare=linear.bare)
 
     @classmethod
@@ -105,7 +108,7 @@ class TreeBatch:
         """Trees from a file: CoNLL-U (`.conllu`, `.conll`), else brackets of one or more lines."""
         path = Path(path)
         try:
-            text = path.read_bytes().decode()
+            text = path.read_bytes().decode("utf-8-sig")
         except UnicodeDecodeError as error:
             line = error.object[: error.start].count(b"\n") + 1
             raise TensorMTError(f"{path}, line {line}: not UTF-8 text") from None
@@ -177,7 +180,14 @@ class TreeBatch:
                 return self._like(self.nodes.rows(start, max(start, stop)))
             index = torch.arange(start, stop, step)
         rows = torch.as_tensor(index, device=self.device)
-        rows = nonzero(rows) if rows.dtype == torch.bool else rows.to(torch.int64)
+        if rows.dtype == torch.bool:
+            if rows.shape != (len(self),):
+                raise IndexError(f"a mask of shape {list(rows.shape)} for {len(self)} trees")
+            rows = nonzero(rows)
+        rows = rows.to(torch.int64).reshape(-1)
+        if bool(((rows < -len(self)) | (rows >= len(self))).any()):
+            raise IndexError(f"a tree out of range in a batch of {len(self)}")
+        rows = torch.where(rows < 0, rows + len(self), rows)
         nodes = self.nodes
         lengths = nodes.lengths[rows]
         owner, place = repeat(lengths)

@@ -91,6 +91,20 @@ def test_words_beside_other_children():
     assert read(line).dependencies().to_heads()[0] == [["I", "had", "a", "red", "dog", "."]]
 
 
+def test_outer_node_over_words_without_tags():
+    assert cleaned("(ROOT (S hi (NN a)))") == "(S hi (NN a))"
+    assert cleaned("(ROOT hi (NN a))") == "(ROOT hi (NN a))"
+
+
+def test_only_ascii_white_space_separates():
+    line = "(NP 1\u00a0000 euros)"
+    assert cleaned(line) == line
+    assert read(line).words.strings == ["1\u00a0000", "euros"]
+    assert cleaned("(NP (DT a)\x1f(NN b))") == "(NP (DT a) \x1f (NN b))"
+    with pytest.raises(tm.TensorMTError, match="line 1, column 1: expected an opening bracket"):
+        read("\u00a0")
+
+
 def test_deep_and_wide_trees():
     depth = 5000
     deep = "(X " * depth + "(Y y)" + ")" * depth

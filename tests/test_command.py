@@ -15,6 +15,7 @@ import sacrebleu
 
 import tensormt as tm
 from tensormt.command.main import build_parser, main
+from tensormt.segments import SegmentWriter
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 REFS = [str(EXAMPLES / "ref1.txt"), str(EXAMPLES / "ref2.txt")]
@@ -308,6 +309,40 @@ def test_resume_refuses_other_input(long, tmp_path, capsys):
     assert status == 2
     assert "cannot resume" in err
     assert "inputs or options have changed" in err
+
+
+def test_resume_refuses_a_damaged_past(long, tmp_path, capsys):
+    """A short part file, a damaged state, another spelling of a metric: one sentence each."""
+    folder, _, _ = long
+    out = tmp_path / "s.jsonl"
+    part, state = tmp_path / "s.jsonl.part", tmp_path / "s.jsonl.state"
+    arguments = _disturbed(folder, out)
+    process = subprocess.Popen([*COMMAND, *arguments], env=LIGHT, stderr=subprocess.DEVNULL)
+    _wait_for(state, process)
+    process.kill()
+    process.wait()
+    kept, marked = part.read_bytes(), state.read_text()
+    renamed = ["bleu:max_order=4" if argument == "bleu" else argument for argument in arguments]
+    for name, content, call, message in (
+        ("other spelling", None, renamed, "inputs or options have changed"),
+        ("short part", (part, b""), arguments, "is shorter than it was"),
+        ("damaged state", (state, b"{"), arguments, "is damaged"),
+    ):
+        part.write_bytes(kept)
+        state.write_text(marked)
+        if content:
+            content[0].write_bytes(content[1])
+        status, _, err = here(capsys, *call, "--resume")
+        if json.loads(marked)["bytes"] or name != "short part":
+            assert status == 2, name
+            assert message in err, name
+
+
+def test_two_runs_on_one_file(tmp_path):
+    one = SegmentWriter(str(tmp_path / "a.jsonl"), "x", ["bleu"], resume=False)
+    with pytest.raises(tm.TensorMTError, match="another run is writing"):
+        SegmentWriter(str(tmp_path / "a.jsonl"), "x", ["bleu"], resume=True)
+    one.finish()
 
 
 def _text(path):

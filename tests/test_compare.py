@@ -109,5 +109,9 @@ def test_bad_input():
     metric = tm.BLEU()
     with pytest.raises(tm.TensorMTError, match="one system only"):
         compare({"a": {}}, {"bleu": metric})
+    with pytest.raises(tm.TensorMTError, match="no segments to compare"):
+        compare({"a": {}, "b": {}}, {"bleu": metric})
+    with pytest.raises(tm.TensorMTError, match="seed -1"):
+        compare({"a": {}, "b": {}}, {"bleu": metric}, seed=-1)
     with pytest.raises(tm.TensorMTError, match="no test named"):
         compare({"a": {}, "b": {}}, {}, "t")

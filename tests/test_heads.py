@@ -83,6 +83,8 @@ def test_a_rule_set_is_data():
             "ran": ".",
             ".": None,
         }
+        RULES["test last"] = HeadRules("a test", "* l", "", "")  # changed: the new table counts
+        assert heads("(S (NN a) (NN b))", "test last")["a"] is None
     finally:
         del RULES["test last"]
 

@@ -10,6 +10,7 @@ import torch
 import tensormt as tm
 from tensormt import scoring
 from tensormt.cache import Forester
+from tensormt.command import inputs
 from tensormt.registry import METRICS, make, options
 from tensormt.scoring import Scorer, Sums, run
 from tensormt.streams import Corpus
@@ -119,11 +120,50 @@ def test_score_of_bracketings():
         "( a",
         "",
     ]
-    with pytest.raises(tm.TensorMTError, match=r"line 2, column 1.*in a file of trees"):
+    with pytest.raises(tm.TensorMTError, match="in a file of trees, line 2, column 1: expected"):
         tm.score(["(A b)", "b"], [["(A b)", "(A b)"]], ["stm"], trees=True)
 
 
+def test_trees_beside_the_text_go_by_place():
+    """Equal texts may have different trees; batches of trees serve as well as bracketings."""
+    ours, theirs = "(S (NP (NN saw)) (VP (VBD dogs)))", "(X (Y saw) (Z dogs))"
+    result = tm.score(["saw dogs"], [["saw dogs"]], ["stm"], trees=([ours], [[theirs]]))
+    assert result.corpus["stm"] == 0
+    batches = [tm.TreeBatch.from_brackets([tree]) for tree in (ours, theirs)]
+    again = tm.score(["saw dogs"], [["saw dogs"]], ["stm"], trees=(batches[0], batches[1:]))
+    assert again == result or again.corpus == result.corpus
+
+
+def test_faults_in_later_chunks_name_their_line():
+    """Chunks start at 2,000: the line in the message is the line of the file."""
+    good = ["(S (A a))"] * (scoring.CHUNK + 3)
+    bad = [*good[:-1], "(S (A a)"]
+    place = len(good)
+    with pytest.raises(tm.TensorMTError, match=f"line {place}, column 1: an opening bracket"):
+        tm.score(bad, [good], ["stm"], trees=True)
+    none = [*good[:-1], "(S (-NONE- *))"]
+    with pytest.raises(tm.TensorMTError, match=f"segment {place} has no reference"):
+        tm.score(good, [none], ["stm"], trees=True)
+
+
+def test_unusable_home_of_the_cache_is_no_obstacle(tmp_path, monkeypatch, capsys):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    forester = inputs._at_home(Flat())
+    assert forester(["a"]).to_brackets() == ["(S (T1 a))"]
+    assert "going on without a parse cache" in capsys.readouterr().err
+
+
 def test_bad_input():
+    with pytest.raises(tm.TensorMTError, match="metrics is a list of at least one name"):
+        tm.score(["a"], [["a"]], "bleu")
+    for spec in ("stm:max_depth=2.5", "stm:max_depth={[]}", "stm:max_depth=9999999999"):
+        with pytest.raises(tm.TensorMTError, match="expected an integer from 1 to 1000"):
+            tm.score(["a"], [["a"]], [spec])
+    with pytest.raises(tm.TensorMTError, match="lexical is 'maybe', expected True or False"):
+        tm.score(["a"], [["a"]], ["stm:lexical=maybe"])
+    with pytest.raises(tm.TensorMTError, match="is no option of stm"):
+        tm.score(["a"], [["a"]], ["stm:max_depth=2,max_depth=3"])
     with pytest.raises(tm.TensorMTError, match="no metric named 'blue': choose from bleu, nist"):
         tm.score(["a"], [["a"]], ["blue"])
     with pytest.raises(tm.TensorMTError, match="no reference given"):

@@ -2,10 +2,13 @@
 
 import gzip
 import json
+import os
+import threading
 
 import pytest
 
 import tensormt as tm
+from tensormt.markup import read_markup
 from tensormt.streams import Corpus, open_corpus
 
 
@@ -90,6 +93,63 @@ def test_mteval_markup(tmp_path):
     )
 
 
+def test_markup_is_aligned_by_document_and_segment(tmp_path):
+    """The second file follows the order of the first, whatever its own; both have the same ids."""
+    refs, hyps = tmp_path / "ref.sgm.gz", tmp_path / "hyp.sgm"
+    with gzip.open(refs, "wt") as file:
+        file.write(SGM)
+    turned = """<tstset><doc docid="d2" sysid="s"><seg id="1">e</seg></doc>
+    <doc docid="d1" sysid="s"><seg id="2">c</seg><seg id="1">a</seg></doc></tstset>"""
+    hyps.write_text(turned)
+    found = gather(open_corpus([str(hyps)], [str(refs)]))
+    assert found == (
+        [["e", "c", "a"]],
+        [["E", "C", "A & B"], [None, None, "X"]],
+        ["d2", "d1", "d1"],
+    )
+    hyps.write_text(turned.replace('<seg id="2">c</seg>', ""))
+    read_markup.cache_clear()
+    with pytest.raises(tm.TensorMTError, match="segment '2' of document 'd1' is in only one of"):
+        open_corpus([str(hyps)], [str(refs)])
+
+
+def test_pipes_are_kept(tmp_path):
+    """Process substitution: what can be read only once is copied."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    feeder = threading.Thread(target=lambda: pipe.write_text("A\nB\n"))
+    feeder.start()
+    corpus = open_corpus([write(tmp_path / "hyp", "a", "b")], [str(pipe)])
+    feeder.join()
+    for _ in range(2):
+        assert gather(corpus)[1] == [["A", "B"]]
+    with pytest.raises(tm.TensorMTError, match="Is a directory"):
+        open_corpus([str(tmp_path)], [str(tmp_path / "hyp")])
+
+
+def test_row_files_must_agree_on_references(tmp_path):
+    row = '{"hypothesis": "a", "references": ["A"]}'
+    paths = [write(tmp_path / f"{name}.jsonl", row) for name in "ab"]
+    assert gather(open_corpus(paths, [])) == ([["a"], ["a"]], [["A"]], [])
+    write(tmp_path / "b.jsonl", row.replace("A", "B"))
+    with pytest.raises(tm.TensorMTError, match="segment 1: the hypothesis files have different"):
+        open_corpus(paths, [])
+    write(tmp_path / "b.jsonl", row.replace('"A"', '"A", "B"'))
+    with pytest.raises(tm.TensorMTError, match="different references"):
+        open_corpus(paths, [])
+
+
+def test_damaged_gzip(tmp_path):
+    path = tmp_path / "a.gz"
+    with gzip.open(path, "wb") as file:
+        file.write(b"a\n" * 1000)
+    data = bytearray(path.read_bytes())
+    data[12:20] = b"\xff" * 8
+    path.write_bytes(data)
+    with pytest.raises(tm.TensorMTError, match="cannot be read"):
+        open_corpus([str(path)], [str(path)])
+
+
 def test_wmt_markup(tmp_path):
     path = tmp_path / "wmt.xml"
     path.write_text(WMT)
@@ -135,6 +195,7 @@ def test_not_utf8(tmp_path):
         ("a.jsonl", ['{"references": ["a"]}'], "line 1: the row has no 'hypothesis'"),
         ("a.tsv", ["x\ty"], "line 1: expected a head"),
         ("a.tsv", ["hypothesis\treference", "a"], "line 2: 1 columns, the head has 2"),
+        ("a.tsv", ["hypothesis\treference\treference"], "two columns have one name"),
         ("a.sgm", ["nothing"], "no <seg>"),
     ],
 )

@@ -372,6 +372,8 @@ def test_segment_without_reference():
         (lambda: tm.STM(0), "max_depth is 0"),
         (lambda: tm.HWCM(balance="both"), "no balance named 'both'"),
         (lambda: tm.TKM(decay=0), "decay is 0"),
+        (lambda: tm.TKM(decay="x"), "decay is 'x'"),
+        (lambda: tm.HWCM(True), "max_length is True"),
         (lambda: tm.DTKM(decay=1.5), "decay is 1.5"),
         (lambda: tm.DSTM(rules="nobody"), "no head rules named 'nobody'"),
     ],
@@ -393,3 +395,4 @@ def test_signatures():
     )
     assert tm.DTKM(0.5).signature == f"DTKM|decay:0.5|rules:collins|version:{tm.__version__}"
     assert "length:2" in tm.HWCM(2).signature
+    assert "decay:0.12345671" in tm.TKM(0.12345671).signature

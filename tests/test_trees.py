@@ -74,6 +74,11 @@ def test_pickle_keeps_the_trees():
 
 
 def test_index_errors():
+    three = tm.TreeBatch.from_brackets(["(A a)", "(B b)", "(C c)"])
+    assert three[[-2, 0]].to_brackets() == ["(B b)", "(A a)"]
+    for wrong in ([3], [-4], torch.tensor([True])):
+        with pytest.raises(IndexError):
+            three[wrong]
     batch = tm.TreeBatch.from_brackets(["(A b)"])
     with pytest.raises(IndexError):
         batch[1]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -13,6 +15,10 @@ from tensormt.ngram.base import NgramMetric
 from tensormt.progress import Progress
 from tensormt.scoring import CHUNK, Scorer
 from tensormt.streams import Corpus, open_corpus
+
+if TYPE_CHECKING:
+    from tensormt.cache import Forester
+    from tensormt.parser import Parser
 
 __all__ = ["add_inputs", "chunk_size", "load", "names"]
 
@@ -77,8 +83,9 @@ def load(args: argparse.Namespace) -> tuple[Corpus, Scorer]:
         from tensormt.parser import Parser
 
         loaded = Parser.load(args.parser, args.trusted, device)
-        folder = None if args.no_cache else Path(args.cache) if args.cache else _home()
-        forester = Forester(loaded, folder)
+        forester = Forester(loaded, Path(args.cache) if args.cache else None)
+        if not (args.cache or args.no_cache):
+            forester = _at_home(loaded)
         scorer.forest, scorer.parser_name = forester, forester.fingerprint
     return corpus, scorer
 
@@ -96,9 +103,16 @@ def _on_trees(scorer: Scorer) -> bool:
     return any(not isinstance(metric, NgramMetric) for metric in scorer.metrics.values())
 
 
-def _home() -> Path:
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "tensormt" / "parses"
+def _at_home(parser: Parser) -> Forester:
+    """With the user's own cache folder; without one where that cannot be used."""
+    from tensormt.cache import Forester
+
+    try:
+        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+        return Forester(parser, Path(base) / "tensormt" / "parses")
+    except (TensorMTError, RuntimeError) as error:
+        print(f"tensormt: going on without a parse cache: {error}", file=sys.stderr)
+        return Forester(parser)
 
 
 def chunk_size(args: argparse.Namespace, scorer: Scorer) -> int:

@@ -7,6 +7,7 @@ SIGTERM. 141: the reader of standard output went away (`| head`).
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import signal
 import sys
@@ -73,6 +74,8 @@ def _stop(number: int, frame: FrameType | None) -> NoReturn:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line; the exit status."""
     signal.signal(signal.SIGTERM, _stop)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a terminal that has no ± shows ?
     try:
         args = build_parser().parse_args(arguments)
         status: int = args.run(args)

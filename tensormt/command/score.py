@@ -77,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
         inputs.watch(scorer, bar)
         for chunk, found in run_scorer(scorer, corpus, size, start):
             found = {shown[system]: by_metric for system, by_metric in found.items()}
-            sums.add(found, chunk.docs)
+            sums.add(found, chunk.docs if args.documents else None)
             if writer:
                 scores = {name: scorer.segment_scores(table) for name, table in found.items()}
                 writer.add(chunk.start, chunk.docs, scores, sums)
@@ -90,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _fingerprint(corpus: Corpus, scorer: Scorer, size: int, shown: dict[str, str]) -> str:
     """A hash of all that the segment file depends on."""
-    facts = [corpus.digest, size, list(shown.values()), scorer.bracketed]
+    facts = [corpus.digest, size, list(shown.values()), scorer.bracketed, list(scorer.metrics)]
     facts += [scorer.signature(spec, len(corpus.refs)) for spec in scorer.metrics]
     return hashlib.blake2b(json.dumps(facts).encode(), digest_size=16).hexdigest()
 
