@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import resource
 import signal
 import subprocess
 import sys
@@ -213,8 +214,8 @@ def test_closed_pipe(tmp_path):
     assert len(out.read_text().splitlines()) == 12
 
 
-def test_full_disk(tmp_path):
-    """/dev/full takes the table; a segment file says so and keeps what was written."""
+def test_full_disk():
+    """/dev/full takes the table."""
     with open("/dev/full", "w") as full:
         result = subprocess.run(
             [*COMMAND, "score", REFS[0], "-i", SYSTEMS[0], "-m", "bleu"],
@@ -226,12 +227,23 @@ def test_full_disk(tmp_path):
     assert result.returncode == 2
     assert "No space left on device" in result.stderr
     assert result.stderr.count("\n") == 1
-    (tmp_path / "s.jsonl.part").symlink_to("/dev/full")
+
+
+def test_disk_that_fills_up_on_the_way(long, tmp_path):
+    """A limit on the size of files stands for a full disk: what was written is kept."""
+    folder, whole, table = long
+    out = tmp_path / "s.jsonl"
     result = command(
-        "score", REFS[0], "-i", SYSTEMS[0], "-m", "bleu", "--segments", str(tmp_path / "s.jsonl")
+        *_disturbed(folder, out),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, 40_000)),
     )
     assert result.returncode == 2
-    assert "s.jsonl cannot be written: No space left on device" in result.stderr
+    assert "s.jsonl cannot be written: File too large" in result.stderr
+    assert "segments are kept, go on with --resume" in result.stderr
+    assert result.stderr.count("\n") == 1
+    again = command(*_disturbed(folder, out), "--resume")
+    assert (again.returncode, again.stdout) == (0, table)
+    assert out.read_bytes() == whole
 
 
 @pytest.fixture(scope="module")
