@@ -110,7 +110,8 @@ def liu_gildea(args: argparse.Namespace, parse: Parse | None) -> list[Table]:
         if name != "e2e17":
             tables += _orders(name, study, human, parse is not None)
         if parse is not None:
-            tables += [_balances(name, study, human), _against_bleu(name, study, human)]
+            tables.append(_balances(name, study, human))
+            tables += [_against_bleu(name, study, human, order) for order in (4, 2)]
     return tables
 
 
@@ -150,7 +151,7 @@ def _orders(name: str, study: Study, people: dict[str, torch.Tensor], trees: boo
     return tables
 
 
-def _against_bleu(name: str, study: Study, people: dict[str, torch.Tensor]) -> Table:
+def _against_bleu(name: str, study: Study, people: dict[str, torch.Tensor], order: int) -> Table:
     """Permutation tests of syntactic metrics against BLEU on the segments of all systems."""
     metrics: dict[str, Metric[Any]] = {
         "HWCM-3": make("hwcm", max_length=3),
@@ -159,8 +160,8 @@ def _against_bleu(name: str, study: Study, people: dict[str, torch.Tensor]) -> T
         "TKM": make("tkm"),
         "DTKM": make("dtkm"),
     }
-    bleu = study.scores(make("bleu", max_order=4, smooth="epsilon")).segments
-    header = ["metric - BLEU-4"]
+    bleu = study.scores(make("bleu", max_order=order, smooth="epsilon")).segments
+    header = [f"metric - BLEU-{order}"]
     for judgement in people:
         header += [f"{judgement}, difference in r", "p"]
     rows: list[list[Any]] = []
@@ -170,7 +171,7 @@ def _against_bleu(name: str, study: Study, people: dict[str, torch.Tensor]) -> T
             found = permutation(human, study.scores(metric).segments, bleu, agreement)
             row += [found.value, found.p]
         rows.append(row)
-    return Table(f"{name}, segments of all systems together against BLEU-4", header, rows)
+    return Table(f"{name}, segments of all systems together against BLEU-{order}", header, rows)
 
 
 def _balances(name: str, study: Study, people: dict[str, torch.Tensor]) -> Table:

@@ -66,7 +66,7 @@ def flat(lines):
 @pytest.mark.parametrize(
     ("name", "parse", "tables", "titles"),
     [
-        ("liu_gildea", flat, 2 * 12 + 2, ["webnlg20, balance", "e2e17, balance"]),
+        ("liu_gildea", flat, 2 * 13 + 3, ["webnlg20, balance", "e2e17, balance"]),
         ("liu_gildea", None, 2 * 10, ["wmt23_zhen_mqm, corpus level over 4 systems, overall"]),
         ("qin_specia", None, 2 * 4, ["webnlg20, 3 references: segment level, mean over systems"]),
         ("qarla", flat, 2 * 4, ["summeval: KING (Figure 5), 20 cases"]),
