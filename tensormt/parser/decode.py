@@ -5,13 +5,12 @@ Zhang, Zhou and Li 2020, supar's decoder), one step a span width:
 
     best(i,j) = s(i,j) + max over i<k<j of best(i,k) + best(k,j)
 
-With `marginals` first, s(i,j) is the probability of the span under the CRF, from inside and outside
-sums, and the best tree is the one with the most expected right spans (minimum Bayes risk, Goodman
-1996; supar's default):
+With `marginals` first, s(i,j) is the probability of the span under the CRF and the best tree is the
+one with the most expected right spans (minimum Bayes risk, Goodman 1996; supar's default). Inside
+sums go up; probability flows down from the whole sentence, p(0,n) = 1, by the shares of the splits:
 
-    inside(i,j)  = s(i,j) + log Σ_k exp(inside(i,k) + inside(k,j))
-    outside(i,j) = log Σ over wider spans (i,m), (m,j) of exp(outside + s + inside of the sibling)
-    p(i,j)       = exp(inside(i,j) + outside(i,j) − inside(0,n))
+    inside(i,j) = s(i,j) + log Σ_k exp(inside(i,k) + inside(k,j)),   p(k | i,j) = share of k in Σ
+    p(i,k) += p(i,j) p(k | i,j),   p(k,j) += p(i,j) p(k | i,j)
 
 A binary tree over n words has 2n−1 spans. In preorder the left part of the span in slot p is in
 slot p+1 and the right part in slot p+2k, k the number of words on the left: slots are filled in
@@ -45,31 +44,33 @@ def marginals(scores: Tensor, lengths: Tensor) -> Tensor:
     """
     scores = scores.double()
     rows, posts = scores.shape[:2]
-    none = scores.new_full((rows, posts, posts), -torch.inf)
-    by_start, by_end = none.clone(), none.clone()  # inside, by place and width
+    left = scores.new_zeros(rows, posts, posts)  # by start and width
+    right = scores.new_zeros(rows, posts, posts)  # by end and posts − width: both read upwards
+    shares: list[Tensor] = []  # p(k | i,j) of the splits of all spans of a width, from width 2 on
     for width in range(1, posts):
         count = posts - width
         inside = scores.diagonal(width, 1, 2)
         if width > 1:
-            pairs = by_start[:, :count, 1:width] + by_end[:, width:, 1:width].flip(-1)
-            inside = inside + pairs.logsumexp(-1)
-        by_start[:, :count, width] = inside
-        by_end[:, width:, width] = inside
-    total = by_start[:, 0].gather(1, lengths[:, None])
+            pairs = left[:, :count, 1:width] + right[:, width:, posts - width + 1 : posts]
+            top = pairs.amax(-1, keepdim=True)
+            share = pairs.sub_(top).exp_()
+            mass = share.sum(-1, keepdim=True)
+            shares.append(share.div_(mass))
+            inside = inside + (mass.log_() + top).squeeze(-1)
+        left[:, :count, width] = inside
+        right[:, width:, posts - width] = inside
 
-    wide_start, wide_end = none.clone(), none.clone()  # outside + score, by place and width
-    result = torch.zeros_like(none)
+    left, right = torch.zeros_like(left), torch.zeros_like(right)
+    result = torch.zeros_like(scores)
     for width in range(posts - 1, 0, -1):
         count = posts - width
-        left = wide_start[:, :count, width + 1 :] + by_start[:, width:, 1:count]
-        right = wide_end[:, width:, width + 1 :] + by_end[:, :count, 1:count]
-        outside = torch.cat((left, right), -1).logsumexp(-1)
-        outside[:, 0] = torch.where(lengths == width, 0.0, outside[:, 0])  # the whole sentence
-        inside = by_start[:, :count, width]
-        result.diagonal(width, 1, 2).copy_((inside + outside - total).exp())
-        above = outside + scores.diagonal(width, 1, 2)
-        wide_start[:, :count, width] = above
-        wide_end[:, width:, width] = above
+        chance = left[:, :count, width] + right[:, width:, posts - width]
+        chance[:, 0] += lengths == width  # the whole sentence
+        result.diagonal(width, 1, 2).copy_(chance)
+        if width > 1:
+            flow = shares[width - 2].mul_(chance[..., None])
+            left[:, :count, 1:width] += flow
+            right[:, width:, posts - width + 1 : posts] += flow
     return result
 
 

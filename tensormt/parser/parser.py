@@ -28,6 +28,7 @@ from tensormt.trees import TreeBatch
 
 __all__ = ["Parser"]
 
+CUBIC = 10**8  # words³ of a batch: 130 MB for the shares of splits
 DEFAULT = Path(__file__).with_name("english")
 
 
@@ -37,7 +38,7 @@ class Parser:
     split: cut segments into sentences; max_length: tokens of a sentence before it is cut;
     mbr: trees of least risk (supar's default), else those with the best score, a little faster;
     batch_tokens: size of a batch, which changes the speed and never the trees (None: chosen for
-    the device: on a CPU what stays in its cache).
+    the device).
     """
 
     def __init__(
@@ -55,7 +56,7 @@ class Parser:
             raise TensorMTError(f"expected max_length of at least 2, got {max_length}")
         self.network, self.name, self.hyphens = network, name, hyphens
         self.split, self.max_length, self.mbr = split, max_length, mbr
-        self.batch_tokens = batch_tokens or (1000 if network.device.type == "cpu" else 10_000)
+        self.batch_tokens = batch_tokens or (2500 if network.device.type == "cpu" else 10_000)
 
     @classmethod
     def load(
@@ -203,11 +204,15 @@ def _device(device: str | torch.device | None) -> str | torch.device:
 
 
 def _batches(order: Tensor, lengths: Tensor, budget: int) -> list[Tensor]:
-    """Sentences in rising length, cut so that a padded batch holds about `budget` tokens."""
+    """Sentences in rising length, cut so that a padded batch holds about `budget` tokens.
+
+    Decoding is cubic in the length of a sentence, so long ones come in smaller batches.
+    """
     sizes = lengths[order].tolist()
     bounds = [0]
     for i, size in enumerate(sizes):
-        if (i + 1 - bounds[-1]) * size > budget and i > bounds[-1]:
+        count = i + 1 - bounds[-1]
+        if count > 1 and (count * size > budget or count * size**3 > CUBIC):
             bounds.append(i)
     bounds.append(len(sizes))
     return [order[a:b] for a, b in pairwise(bounds)]
