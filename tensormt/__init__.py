@@ -29,19 +29,20 @@ __all__ = [
     "TokenBatch",
     "TreeBatch",
     "__version__",
+    "metaeval",
     "qarla",
     "score",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    """Load the parser and QARLA when they are first asked for."""
+    """Load the parser, QARLA and meta-evaluation when they are first asked for."""
     if name == "Parser":
         from tensormt.parser import Parser
 
         return Parser
-    if name == "qarla":
+    if name in ("metaeval", "qarla"):
         from importlib import import_module
 
-        return import_module("tensormt.qarla")
+        return import_module(f"tensormt.{name}")
     raise AttributeError(f"module 'tensormt' has no attribute {name!r}")
