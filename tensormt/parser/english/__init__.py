@@ -1,0 +1,1 @@
+"""The embedded English parser: weights, settings and model card (README.md)."""
