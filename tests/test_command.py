@@ -271,7 +271,12 @@ def test_signals(long, tmp_path, number, status):
     folder, whole, table = long
     out = tmp_path / "s.jsonl"
     process = subprocess.Popen(
-        [*COMMAND, *_disturbed(folder, out)], stderr=subprocess.PIPE, text=True, env=LIGHT
+        [*COMMAND, *_disturbed(folder, out)],
+        stderr=subprocess.PIPE,
+        text=True,
+        env=LIGHT,
+        # tests that run in the background of a shell inherit an ignored Ctrl-C
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
     )
     _wait_for(tmp_path / "s.jsonl.state", process)
     process.send_signal(number)
