@@ -16,7 +16,7 @@ def read(text: str, source: str = "") -> tuple[list[list[str]], list[list[int]]]
     words: list[list[str]] = []
     heads: list[list[int]] = []
     fresh = True
-    for number, line in enumerate(text.split("\n"), 1):
+    for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
         line = line.rstrip("\r")
         if not line.strip():
             fresh = True

@@ -82,7 +82,7 @@ def test_conllu(tmp_path):
     """Multi-word tokens and empty nodes are passed over."""
     expected = ([["Vamos", "nos", "a", "el", "mar"], ["Yes"]], [[0, 1, 5, 5, 1], [0]])
     assert tm.TreeBatch.from_conllu(CONLLU).to_heads() == expected
-    assert tm.TreeBatch.from_conllu(CONLLU.replace("\n", "\r\n")).to_heads() == expected
+    assert tm.TreeBatch.from_conllu("\ufeff" + CONLLU.replace("\n", "\r\n")).to_heads() == expected
     path = tmp_path / "a.conllu"
     path.write_text(CONLLU)
     assert tm.TreeBatch.from_file(path).to_heads() == expected
