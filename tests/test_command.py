@@ -163,6 +163,7 @@ def test_list_help_version_completion(capsys):
         (["score", "-i", SYSTEMS[0]], "no references: name at least one"),
         (["score", REFS[0], "-i", SYSTEMS[0], "-m", "blue"], "no metric named 'blue'"),
         (["score", REFS[0], "-i", SYSTEMS[0], "--resume"], "--resume goes with --segments"),
+        (["parse", REFS[0], "--device", "cuda"], "no CUDA device is available here"),
         (["score", REFS[0], "-i", SYSTEMS[0], "--segments", "a.txt"], "must end in .jsonl"),
         (["score", REFS[0], "-i", SYSTEMS[0], "--chunk", "0"], "--chunk 0: expected at least 1"),
         (
@@ -333,7 +334,9 @@ def test_resume_refuses_a_damaged_past(long, tmp_path, capsys):
     folder, _, _ = long
     out = tmp_path / "s.jsonl"
     part, state = tmp_path / "s.jsonl.part", tmp_path / "s.jsonl.state"
-    arguments = _disturbed(folder, out)
+    docs = tmp_path / "docs"
+    docs.write_text("x\n" * (12 * 400))
+    arguments = (*_disturbed(folder, out), "--docs", str(docs))
     process = subprocess.Popen([*COMMAND, *arguments], env=LIGHT, stderr=subprocess.DEVNULL)
     _wait_for(state, process)
     process.kill()
@@ -342,6 +345,7 @@ def test_resume_refuses_a_damaged_past(long, tmp_path, capsys):
     renamed = ["bleu:max_order=4" if argument == "bleu" else argument for argument in arguments]
     for name, content, call, message in (
         ("other spelling", None, renamed, "inputs or options have changed"),
+        ("documents", None, [*arguments, "--documents"], "inputs or options have changed"),
         ("short part", (part, b""), arguments, "is shorter than it was"),
         ("damaged state", (state, b"{"), arguments, "is damaged"),
     ):

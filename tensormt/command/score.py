@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
     size = inputs.chunk_size(args, scorer)
     writer = None
     if args.segments:
-        mark = _fingerprint(corpus, scorer, size, shown)
+        mark = _fingerprint(corpus, scorer, size, shown, args.documents)
         writer = SegmentWriter(args.segments, mark, list(scorer.metrics), args.resume)
     sums = writer.sums if writer else Sums()
     start = writer.done if writer else 0
@@ -88,9 +88,12 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _fingerprint(corpus: Corpus, scorer: Scorer, size: int, shown: dict[str, str]) -> str:
+def _fingerprint(
+    corpus: Corpus, scorer: Scorer, size: int, shown: dict[str, str], documents: bool
+) -> str:
     """A hash of all that the segment file depends on."""
     facts = [corpus.digest, size, list(shown.values()), scorer.bracketed, list(scorer.metrics)]
+    facts.append(documents)  # document sums are kept only where they are asked for
     facts += [scorer.signature(spec, len(corpus.refs)) for spec in scorer.metrics]
     return hashlib.blake2b(json.dumps(facts).encode(), digest_size=16).hexdigest()
 
@@ -120,11 +123,8 @@ def _report(
         rows.append([name, *(cell(spec, scores.get(name, zero)[spec]) for spec in specs)])
         for doc, found_scores in documents.get(name, {}).items():
             rows.append([f"  {doc}", *(cell(spec, found_scores[spec]) for spec in specs)])
-    if args.format == "tsv":
-        return tables.tsv(rows)
-    if args.format == "latex":
-        return tables.latex(rows)
-    return "\n".join([tables.aligned(rows), "", *signatures.values()])
+    table = tables.formatted(rows, args.format)
+    return "\n".join([table, "", *signatures.values()]) if args.format == "text" else table
 
 
 def cell(spec: str, value: float) -> str:
