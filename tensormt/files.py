@@ -12,7 +12,7 @@ from typing import IO
 
 from tensormt.errors import TensorMTError
 
-__all__ = ["Spool", "count", "kind", "lines", "open_bytes", "shown"]
+__all__ = ["Spool", "count", "kind", "lines", "open_bytes", "shown", "text"]
 
 
 class Spool:
@@ -73,6 +73,18 @@ def lines(path: str) -> Iterator[str]:
                 except UnicodeDecodeError:
                     raise TensorMTError(f"{shown(path)}, line {number}: not UTF-8 text") from None
                 yield text.rstrip("\r\n")
+        except (OSError, EOFError, zlib.error) as error:
+            raise TensorMTError(f"{shown(path)} cannot be read: {error}") from None
+
+
+def text(path: str) -> str:
+    """The whole text of a UTF-8 file."""
+    with open_bytes(path) as file:
+        try:
+            return file.read().decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            line = error.object[: error.start].count(b"\n") + 1
+            raise TensorMTError(f"{shown(path)}, line {line}: not UTF-8 text") from None
         except (OSError, EOFError, zlib.error) as error:
             raise TensorMTError(f"{shown(path)} cannot be read: {error}") from None
 

@@ -6,7 +6,6 @@ HTML parser reads both. Segments are taken in the order of documents and of segm
 
 from __future__ import annotations
 
-import zlib
 from functools import lru_cache
 from html.parser import HTMLParser
 from typing import NamedTuple
@@ -82,16 +81,8 @@ class _Reader(HTMLParser):
 @lru_cache(maxsize=8)
 def read_markup(path: str) -> Markup:
     """References and hypotheses of a file; a segment that one of them lacks is None there."""
-    try:
-        with files.open_bytes(path) as file:
-            text = file.read().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        place = error.object[: error.start].count(b"\n") + 1
-        raise TensorMTError(f"{files.shown(path)}, line {place}: not UTF-8 text") from None
-    except (OSError, EOFError, zlib.error) as error:
-        raise TensorMTError(f"{files.shown(path)} cannot be read: {error}") from None
     reader = _Reader()
-    reader.feed(text)
+    reader.feed(files.text(path))
     reader.close()
     places = dict.fromkeys((doc, seg) for kind, _, doc, seg, _ in reader.found if kind != "src")
     if not places:

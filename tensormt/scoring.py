@@ -100,6 +100,11 @@ class Scorer:
         self.given: list[TreeBatch] | None = None  # trees beside the text: hypotheses, references
         self.device = torch.device(device or "cpu")
 
+    @property
+    def needs_trees(self) -> bool:
+        """Whether one of the metrics compares trees."""
+        return any(not isinstance(metric, NgramMetric) for metric in self.metrics.values())
+
     def count(self, corpus: Corpus, size: int = CHUNK) -> None:
         """Count the n-grams of all references, where a metric needs it."""
         wanting = [
@@ -258,10 +263,9 @@ def score(
         raise TensorMTError("no reference given: refs is a list of at least one stream")
     scorer = Scorer(metrics, device=device, bracketed=trees is True)
     corpus = Corpus.of_lists({"": hyps}, refs, docs)
-    on_trees = any(not isinstance(m, NgramMetric) for m in scorer.metrics.values())
     if not isinstance(trees, bool):
         scorer.given, scorer.parser_name = _given(hyps, refs, trees), GIVEN
-    elif on_trees and not trees:
+    elif scorer.needs_trees and not trees:
         from tensormt.cache import Forester
         from tensormt.parser import Parser
 

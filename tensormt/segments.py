@@ -64,12 +64,12 @@ class SegmentWriter:
             return None
         try:
             state = json.loads(self.state.read_text())
-            length = int(state["bytes"])
+            length, mark = int(state["bytes"]), state["fingerprint"]
         except (ValueError, KeyError, TypeError):
             raise TensorMTError(
                 f"cannot resume {self.path}: {self.state} is damaged; start anew without --resume"
             ) from None
-        if state["fingerprint"] != self.fingerprint:
+        if mark != self.fingerprint:
             raise TensorMTError(
                 f"cannot resume {self.path}: inputs or options have changed since that run; "
                 "use the same ones, or start anew without --resume"

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["aligned", "latex", "tsv"]
+__all__ = ["aligned", "formatted", "latex", "tsv"]
 
 Rows = Sequence[Sequence[str]]
+
+
+def formatted(rows: Rows, form: str) -> str:
+    """The rows in a form of the command line: text, tsv or latex."""
+    return {"text": aligned, "tsv": tsv, "latex": latex}[form](rows)
 
 
 def aligned(rows: Rows) -> str:

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
-from tensormt import bracketing, brackets, conllu, headlists, views
+from tensormt import bracketing, brackets, conllu, files, headlists, views
 from tensormt.dictionary import Dictionary
 from tensormt.errors import TensorMTError
 from tensormt.heads import to_dependencies
@@ -107,14 +107,7 @@ class TreeBatch:
     def from_file(cls, path: str | PathLike[str]) -> TreeBatch:
         """Trees from a file: CoNLL-U (`.conllu`, `.conll`), else brackets of one or more lines."""
         path = Path(path)
-        try:
-            text = path.read_bytes().decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            line = error.object[: error.start].count(b"\n") + 1
-            raise TensorMTError(f"{path}, line {line}: not UTF-8 text") from None
-        except OSError as error:
-            raise TensorMTError(f"{path} cannot be read: {error.strerror}") from None
-        source = f"{path}, "
+        text, source = files.text(str(path)), f"{path}, "
         if path.suffix in (".conllu", ".conll"):
             return cls.from_conllu(text, source)
         return cls.from_brackets(text, source)

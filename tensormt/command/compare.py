@@ -110,10 +110,8 @@ def _report(args: argparse.Namespace, results: list[Comparison], signatures: dic
                 f"{result.p_holm:.4f}",
             ]
         )
-    if args.format == "tsv":
-        return tables.tsv(table)
-    if args.format == "latex":
-        return tables.latex(table)
+    if args.format != "text":
+        return tables.formatted(table, args.format)
     name = "paired bootstrap" if args.test == "bs" else "approximate randomisation"
     note = f"{name}, {samples} resamples, seed {args.seed}"
     return "\n".join([tables.aligned(table), "", note, *signatures.values()])

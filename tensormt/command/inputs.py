@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import torch
 
 from tensormt.errors import TensorMTError
-from tensormt.ngram.base import NgramMetric
 from tensormt.progress import Progress
 from tensormt.scoring import CHUNK, Scorer
 from tensormt.streams import Corpus, open_corpus
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from tensormt.cache import Forester
     from tensormt.parser import Parser
 
-__all__ = ["add_inputs", "chunk_size", "load", "names"]
+__all__ = ["add_inputs", "choose_device", "chunk_size", "load", "names", "watch"]
 
 _PARSED_CHUNK = 500  # segments between two states of a run whose time goes into parsing
 
@@ -67,24 +66,28 @@ def add_inputs(parser: argparse.ArgumentParser, default: list[str]) -> None:
     parser.add_argument("-q", "--quiet", action="store_true", help="no progress bar")
 
 
+def choose_device(name: str) -> str:
+    """The device that --device names: auto is CUDA where there is one."""
+    if name == "cuda" and not torch.cuda.is_available():
+        raise TensorMTError("no CUDA device is available here: use --device cpu or auto")
+    return name if name != "auto" else "cuda" if torch.cuda.is_available() else "cpu"
+
+
 def load(args: argparse.Namespace) -> tuple[Corpus, Scorer]:
     """The corpus, and a scorer whose parser is loaded where a metric needs trees."""
-    device = args.device
-    if device == "auto":
-        device = "cuda" if torch.cuda.is_available() else "cpu"
-    elif device == "cuda" and not torch.cuda.is_available():
-        raise TensorMTError("no CUDA device is available here: use --device cpu or auto")
+    device = choose_device(args.device)
     if args.chunk is not None and args.chunk < 1:
         raise TensorMTError(f"--chunk {args.chunk}: expected at least 1")
     scorer = Scorer(list(dict.fromkeys(args.metrics)), device=device, bracketed=args.trees)
     corpus = open_corpus(args.input, args.refs, args.docs)
-    if not args.trees and _on_trees(scorer):
+    if not args.trees and scorer.needs_trees:
         from tensormt.cache import Forester
         from tensormt.parser import Parser
 
         loaded = Parser.load(args.parser, args.trusted, device)
-        forester = Forester(loaded, Path(args.cache) if args.cache else None)
-        if not (args.cache or args.no_cache):
+        if args.cache or args.no_cache:
+            forester = Forester(loaded, Path(args.cache) if args.cache else None)
+        else:
             forester = _at_home(loaded)
         scorer.forest, scorer.parser_name = forester, forester.fingerprint
     return corpus, scorer
@@ -97,10 +100,6 @@ def watch(scorer: Scorer, bar: Progress) -> None:
     forest = scorer.forest
     if isinstance(forest, Forester):
         forest.progress = lambda count: bar(0, f"{forest.parsed:,} texts parsed")
-
-
-def _on_trees(scorer: Scorer) -> bool:
-    return any(not isinstance(metric, NgramMetric) for metric in scorer.metrics.values())
 
 
 def _at_home(parser: Parser) -> Forester:

@@ -8,6 +8,8 @@ import warnings
 from contextlib import ExitStack
 from pathlib import Path
 
+from tensormt import files
+from tensormt.command.inputs import choose_device
 from tensormt.errors import TensorMTError
 from tensormt.progress import Progress
 
@@ -49,26 +51,17 @@ def add(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> No
     parser.set_defaults(run=run)
 
 
-def read_lines(file: str) -> list[str]:
-    """The segments of a UTF-8 file or of standard input."""
-    try:
-        data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-        lines = data.decode("utf-8").split("\n")
-    except OSError as error:
-        raise TensorMTError(f"{file} cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        line = error.object[: error.start].count(b"\n") + 1
-        raise TensorMTError(f"{file}, line {line}: not UTF-8 text") from None
-    return lines[:-1] if not lines[-1] else lines  # a file ends with a line break or without
-
-
 def run(args: argparse.Namespace) -> int:
     """Parse the file; the output appears whole or not at all."""
     from tensormt.parser import Parser
 
-    lines = read_lines(args.file)
+    lines = list(files.lines(files.Spool().path(args.file)))
     parser = Parser.load(
-        args.parser, args.trusted, args.device, split=not args.whole, max_length=args.max_length
+        args.parser,
+        args.trusted,
+        choose_device(args.device),
+        split=not args.whole,
+        max_length=args.max_length,
     )
     with ExitStack() as stack:
         if args.output == "-":

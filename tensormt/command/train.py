@@ -6,6 +6,7 @@ import sys
 from dataclasses import fields
 from pathlib import Path
 
+from tensormt.command.inputs import choose_device
 from tensormt.progress import Progress
 
 EXAMPLES = """
@@ -58,8 +59,7 @@ def run(args: argparse.Namespace) -> int:
 
     torch.set_num_threads(1)  # LSTM steps are too small to share: more threads lose time
     recipe = Recipe(**{entry.name: getattr(args, entry.name) for entry in fields(Recipe)})
-    wanted = "cuda" if args.device == "auto" and torch.cuda.is_available() else args.device
-    device = torch.device("cpu" if wanted == "auto" else wanted)
+    device = torch.device(choose_device(args.device))
 
     def bar(epoch: int, sentences: int) -> Progress:
         title = f"epoch {epoch}/{recipe.epochs}"
