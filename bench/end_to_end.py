@@ -25,9 +25,9 @@ from pathlib import Path
 import torch
 
 import tensormt as tm
+from tensormt.data.corpora import Corpus
 from tensormt.registry import METRICS
 from tensormt.scoring import Scorer, Sums, run
-from tensormt.streams import Corpus
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 

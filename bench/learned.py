@@ -22,12 +22,12 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import torch
 from torch import Tensor
 
-from tensormt.cache import Forester
+from tensormt.data.judged import TestSet, read_jsonl
 from tensormt.metaeval import pearson
-from tensormt.metaeval.data import TestSet, read_jsonl
 from tensormt.parser import Parser
+from tensormt.parser.cache import Forester
 from tensormt.train.learned import Learned
-from tensormt.trees import TreeBatch
+from tensormt.trees.batch import TreeBatch
 
 RESAMPLES = 1000
 

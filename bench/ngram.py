@@ -39,7 +39,7 @@ from sacrebleu.tokenizers.tokenizer_re import TokenizerRegexp
 from torchmetrics.functional.text import sacre_bleu_score
 
 from tensormt.ngram import BLEU, BM, BMA, NIST, NM, References
-from tensormt.tokens import TokenBatch
+from tensormt.text.tokens import TokenBatch
 
 SYSTEMS = 9
 CHUNK = 2000

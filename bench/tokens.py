@@ -23,8 +23,8 @@ from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 from sacrebleu.tokenizers.tokenizer_char import TokenizerChar
 from sacrebleu.tokenizers.tokenizer_none import NoneTokenizer
 
-from tensormt.tokenizer import tokenize
-from tensormt.tokens import TokenBatch
+from tensormt.text.tokenizer import tokenize
+from tensormt.text.tokens import TokenBatch
 
 PEERS = {"13a": Tokenizer13a(), "none": NoneTokenizer(), "char": TokenizerChar()}
 NUMERIC = "..,,,--0123459aA "

@@ -21,15 +21,15 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import torch
 
+from tensormt.data.judged import TestSet, read_jsonl
 from tensormt.metaeval import agreement, permutation, system_agreement
-from tensormt.metaeval.data import TestSet, read_jsonl
 from tensormt.metaeval.scores import Scores, agreement_at, collect_texts, score_metric
 from tensormt.metaeval.texts import Parse
 from tensormt.metric import Metric
 from tensormt.parser import Parser
+from tensormt.qarla.cases import bed_from_texts
+from tensormt.qarla.findings import Options, Report, make_report
 from tensormt.qarla.plots import save_plots
-from tensormt.qarla.report import Options, Report, make_report
-from tensormt.qarla.texts import bed_from_texts
 from tensormt.registry import make
 
 BALANCES = ("precision", "recall", "f1", "brevity")

@@ -6,7 +6,7 @@ from tensormt.errors import TensorMTError
 from tensormt.ngram import BLEU, BM, BMA, NIST, NM, Frequencies, References
 from tensormt.scoring import Result, score
 from tensormt.syntax import DSTM, DTKM, HWCM, STM, TKM
-from tensormt.tokens import TokenBatch
+from tensormt.text.tokens import TokenBatch
 from tensormt.trees import TreeBatch
 from tensormt.version import __version__
 

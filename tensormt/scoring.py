@@ -17,14 +17,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from tensormt.data.corpora import Chunk, Corpus
 from tensormt.errors import TensorMTError
 from tensormt.metric import Metric
 from tensormt.ngram.base import NgramMetric, TestSetMetric
 from tensormt.ngram.references import References
 from tensormt.registry import make
-from tensormt.streams import Chunk, Corpus
-from tensormt.tokens import TokenBatch
-from tensormt.trees import TreeBatch
+from tensormt.text.tokens import TokenBatch
+from tensormt.trees.batch import TreeBatch
 
 __all__ = ["CHUNK", "Result", "Scorer", "Sums", "score"]
 
@@ -266,8 +266,8 @@ def score(
     if not isinstance(trees, bool):
         scorer.given, scorer.parser_name = _given(hyps, refs, trees), GIVEN
     elif scorer.needs_trees and not trees:
-        from tensormt.cache import Forester
         from tensormt.parser import Parser
+        from tensormt.parser.cache import Forester
 
         loaded = parser if isinstance(parser, Parser) else Parser.load(parser, device=device)
         scorer.forest, scorer.parser_name = Forester(loaded), loaded.fingerprint

@@ -9,11 +9,11 @@ import torch
 
 import tensormt as tm
 from tensormt import scoring
-from tensormt.cache import Forester
-from tensormt.command import inputs
+from tensormt.command import options as command_options
+from tensormt.data.corpora import Corpus
+from tensormt.parser.cache import Forester
 from tensormt.registry import METRICS, make, options
 from tensormt.scoring import Scorer, Sums, run
-from tensormt.streams import Corpus
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 NGRAM = ["bleu", "nist", "bm", "bma", "nm", "bm:weighting=zipf", "nist:info=segment"]
@@ -149,7 +149,7 @@ def test_faults_in_later_chunks_name_their_line():
 def test_unusable_home_of_the_cache_is_no_obstacle(tmp_path, monkeypatch, capsys):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    forester = inputs._at_home(Flat())
+    forester = command_options._at_home(Flat())
     assert forester(["a"]).to_brackets() == ["(S (T1 a))"]
     assert "going on without a parse cache" in capsys.readouterr().err
 

@@ -8,12 +8,12 @@ import json
 import torch
 from torch import Tensor
 
-from tensormt import tables
-from tensormt.command import inputs
+from tensormt.command import options
+from tensormt.command.progress import Progress
 from tensormt.command.score import cell
-from tensormt.compare import SAMPLES, SEED, Comparison, compare
-from tensormt.progress import Progress
+from tensormt.data import tables
 from tensormt.scoring import run as run_scorer
+from tensormt.significance import SAMPLES, SEED, Comparison, compare
 
 __all__ = ["add", "run"]
 
@@ -36,7 +36,7 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    inputs.add_inputs(parser, ["bleu", "stm", "hwcm"])
+    options.add_inputs(parser, ["bleu", "stm", "hwcm"])
     tests = parser.add_mutually_exclusive_group()
     tests.add_argument(
         "--paired-bs",
@@ -62,12 +62,12 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
 
 def run(args: argparse.Namespace) -> int:
     """Gather the statistics of all segments, compare, print."""
-    corpus, scorer = inputs.load(args)
-    shown = inputs.names(list(corpus.hyps))
+    corpus, scorer = options.load(args)
+    shown = options.names(list(corpus.hyps))
     parts: dict[str, dict[str, list[Tensor]]] = {name: {} for name in shown.values()}
     with Progress(corpus.segments, "compare", quiet=args.quiet) as bar:
-        inputs.watch(scorer, bar)
-        for chunk, found in run_scorer(scorer, corpus, inputs.chunk_size(args, scorer)):
+        options.watch(scorer, bar)
+        for chunk, found in run_scorer(scorer, corpus, options.chunk_size(args, scorer)):
             for system, by_metric in found.items():
                 for spec, table in by_metric.items():
                     parts[shown[system]].setdefault(spec, []).append(table)

@@ -21,7 +21,7 @@ from tensormt.version import __version__
 
 __all__ = ["build_parser", "main"]
 
-COMMANDS = ("score", "compare", "parse", "train", "metaeval", "qarla", "listing")
+COMMANDS = ("score", "compare", "parse", "train_parser", "metaeval", "qarla", "listing")
 
 EXAMPLES = """
 examples:

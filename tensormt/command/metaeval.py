@@ -10,18 +10,18 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from tensormt.command.progress import Progress
+from tensormt.data.judged import TestSet, align_scores, read_documents, read_jsonl
+from tensormt.data.tables import tsv
 from tensormt.errors import TensorMTError
 from tensormt.metaeval import layout
-from tensormt.metaeval.data import TestSet, align_scores, read_documents, read_jsonl
 from tensormt.metaeval.levels import GROUPINGS, STATISTICS
 from tensormt.metaeval.scores import LEVELS, Scores, collect_texts, score_metric
 from tensormt.metaeval.study import Contest, Plan, Row, contests, measure
 from tensormt.metaeval.sweep import sweep
 from tensormt.metric import Metric
 from tensormt.ngram.base import NgramMetric
-from tensormt.progress import Progress
-from tensormt.tables import tsv
-from tensormt.trees import TreeBatch
+from tensormt.trees.batch import TreeBatch
 
 EXAMPLES = """
 examples:
@@ -164,8 +164,8 @@ class Forest:
     """Text to trees for a command: a parser, its cache if asked for, and a bar."""
 
     def __init__(self, args: argparse.Namespace) -> None:
-        from tensormt.cache import Forester
         from tensormt.parser import Parser
+        from tensormt.parser.cache import Forester
 
         parser = Parser.load(args.parser, args.trusted)
         self.forester = Forester(parser, Path(args.cache) if args.cache else None)

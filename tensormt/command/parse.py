@@ -8,10 +8,10 @@ import warnings
 from contextlib import ExitStack
 from pathlib import Path
 
-from tensormt import files
-from tensormt.command.inputs import choose_device
+from tensormt.command.options import choose_device
+from tensormt.command.progress import Progress
+from tensormt.data import files
 from tensormt.errors import TensorMTError
-from tensormt.progress import Progress
 
 EXAMPLES = """
 examples:

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from tensormt.command.metaeval import add_data_options, forest_for, human_tables, read_data
+from tensormt.data.tables import aligned
 from tensormt.errors import TensorMTError
+from tensormt.kernels.triples import TRIPLES
 from tensormt.metaeval.layout import number
-from tensormt.qarla.counting import TRIPLES
-from tensormt.qarla.report import Options, Report, make_report
-from tensormt.qarla.texts import PAPERS_OWN, bed_from_texts, is_papers_own
+from tensormt.qarla.cases import PAPERS_OWN, bed_from_texts, is_papers_own
+from tensormt.qarla.findings import Options, Report, make_report
 from tensormt.registry import make
-from tensormt.tables import aligned
 
 EXAMPLES = f"""
 examples:

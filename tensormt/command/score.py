@@ -6,14 +6,14 @@ import argparse
 import hashlib
 import json
 
-from tensormt import tables
-from tensormt.command import inputs
+from tensormt.command import options
+from tensormt.command.progress import Progress
+from tensormt.data import tables
+from tensormt.data.corpora import Corpus
+from tensormt.data.segments import SegmentWriter
 from tensormt.errors import TensorMTError
-from tensormt.progress import Progress
 from tensormt.scoring import Scorer, Sums
 from tensormt.scoring import run as run_scorer
-from tensormt.segments import SegmentWriter
-from tensormt.streams import Corpus
 
 __all__ = ["add", "run"]
 
@@ -43,7 +43,7 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    inputs.add_inputs(parser, ["bleu", "stm", "hwcm"])
+    options.add_inputs(parser, ["bleu", "stm", "hwcm"])
     parser.add_argument("-f", "--format", default="text", choices=["text", "json", "tsv", "latex"])
     parser.add_argument(
         "--segments", metavar="OUT", help="segment scores to a .jsonl, .tsv or .parquet file"
@@ -59,13 +59,13 @@ def run(args: argparse.Namespace) -> int:
     """Score, and print one table or object."""
     if args.resume and not args.segments:
         raise TensorMTError("--resume goes with --segments OUT: name the file to go on with")
-    corpus, scorer = inputs.load(args)
+    corpus, scorer = options.load(args)
     if args.documents and corpus.docs is None:
         raise TensorMTError(
             "--documents needs document ids: give --docs FILE, rows with doc, or XML"
         )
-    shown = inputs.names(list(corpus.hyps))
-    size = inputs.chunk_size(args, scorer)
+    shown = options.names(list(corpus.hyps))
+    size = options.chunk_size(args, scorer)
     writer = None
     if args.segments:
         mark = _fingerprint(corpus, scorer, size, shown, args.documents)
@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
     start = writer.done if writer else 0
     with Progress(corpus.segments, "score", quiet=args.quiet) as bar:
         bar(start)
-        inputs.watch(scorer, bar)
+        options.watch(scorer, bar)
         for chunk, found in run_scorer(scorer, corpus, size, start):
             found = {shown[system]: by_metric for system, by_metric in found.items()}
             sums.add(found, chunk.docs if args.documents else None)

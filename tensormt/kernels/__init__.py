@@ -1,1 +1,1 @@
-"""Engines on trees: subtree keys, headword-chain keys, the tree kernel; and the clipped counter."""
+"""The engines, tensors in and out: arrays, hashing, counts, subtrees, chains, kernels, charts."""

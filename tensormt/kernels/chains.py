@@ -12,10 +12,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from tensormt import hashing
-from tensormt.irregular import take
+from tensormt.kernels import hashing
+from tensormt.kernels.arrays import take
 from tensormt.kernels.counts import Keys, orders
-from tensormt.nodes import Nodes
+from tensormt.kernels.nodes import Nodes
 
 __all__ = ["chain_keys"]
 

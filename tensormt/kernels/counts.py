@@ -22,7 +22,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from tensormt.irregular import argsort, nonzero, run_edges, runs, sort, sort_groups, take
+from tensormt.kernels.arrays import argsort, nonzero, run_edges, runs, sort, sort_groups, take
 
 __all__ = ["Keys", "clipped", "occurrences", "orders", "spread", "totals"]
 

@@ -13,9 +13,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from tensormt import hashing
+from tensormt.kernels import hashing
 from tensormt.kernels.counts import Keys, orders
-from tensormt.nodes import Nodes, sum_children
+from tensormt.kernels.nodes import Nodes, sum_children
 
 __all__ = ["subtree_keys"]
 

@@ -27,10 +27,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from tensormt import hashing
 from tensormt.errors import TensorMTError
-from tensormt.irregular import argsort, nonzero, repeat, runs, search, sort_groups, take
-from tensormt.nodes import Nodes
+from tensormt.kernels import hashing
+from tensormt.kernels.arrays import argsort, nonzero, repeat, runs, search, sort_groups, take
+from tensormt.kernels.nodes import Nodes
 
 __all__ = ["Side", "log_kernel", "side"]
 

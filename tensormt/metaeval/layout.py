@@ -3,8 +3,8 @@
 import math
 from collections.abc import Sequence
 
+from tensormt.data.tables import aligned
 from tensormt.metaeval.study import Contest, Row
-from tensormt.tables import aligned
 
 
 def number(value: float | None) -> str:

@@ -23,8 +23,8 @@ import torch
 from torch import Tensor
 
 from tensormt.errors import TensorMTError
+from tensormt.kernels.inversions import compare_orders
 from tensormt.metaeval.correlation import full_mask
-from tensormt.metaeval.inversions import compare_orders
 
 # Cells alive at a time.
 BLOCK = 1 << 20

@@ -15,13 +15,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from tensormt.metaeval.data import TestSet
+from tensormt.data.judged import TestSet
 from tensormt.metaeval.levels import agreement, document_means, system_agreement
 from tensormt.metaeval.resample import DrawStatistic, draw_tables
 from tensormt.metaeval.texts import Parse, Texts
 from tensormt.metric import Metric
 from tensormt.ngram.references import References
-from tensormt.tokens import TokenBatch
+from tensormt.text.tokens import TokenBatch
 
 LEVELS = ("segment", "document", "system")
 

@@ -14,8 +14,8 @@ from tensormt.errors import TensorMTError
 from tensormt.metric import Metric
 from tensormt.ngram.base import NgramMetric
 from tensormt.scoring import GIVEN
-from tensormt.tokens import TokenBatch
-from tensormt.trees import TreeBatch
+from tensormt.text.tokens import TokenBatch
+from tensormt.trees.batch import TreeBatch
 
 Parse = Callable[[list[str]], TreeBatch]
 

@@ -12,8 +12,8 @@ from tensormt.errors import TensorMTError
 from tensormt.metric import Metric
 from tensormt.ngram.frequencies import Frequencies
 from tensormt.ngram.references import References
-from tensormt.tokenizer import check_name
-from tensormt.tokens import TokenBatch
+from tensormt.text.tokenizer import check_name
+from tensormt.text.tokens import TokenBatch
 
 __all__ = ["NgramMetric", "TestSetMetric", "choose", "totals"]
 

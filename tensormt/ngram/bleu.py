@@ -18,10 +18,10 @@ import torch
 from torch import Tensor
 
 from tensormt.errors import TensorMTError
-from tensormt.lengths import brevity_penalty
+from tensormt.kernels.lengths import brevity_penalty
 from tensormt.ngram.base import NgramMetric, choose, totals
 from tensormt.ngram.matching import matches
-from tensormt.tokens import TokenBatch
+from tensormt.text.tokens import TokenBatch
 
 __all__ = ["BLEU", "SMOOTHINGS", "bleu"]
 

@@ -20,9 +20,9 @@ import torch
 from torch import Tensor
 
 from tensormt.errors import TensorMTError
-from tensormt.irregular import argsort, runs, search, sort
+from tensormt.kernels.arrays import argsort, runs, search, sort
 from tensormt.ngram.keys import orders
-from tensormt.tokens import TokenBatch
+from tensormt.text.tokens import TokenBatch
 
 __all__ = ["Frequencies"]
 

@@ -14,9 +14,9 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from tensormt.irregular import nonzero, repeat
+from tensormt.kernels.arrays import nonzero, repeat
 from tensormt.kernels.counts import Keys
-from tensormt.tokens import TokenBatch
+from tensormt.text.tokens import TokenBatch
 
 __all__ = ["longer", "ngrams", "orders"]
 

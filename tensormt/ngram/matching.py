@@ -13,13 +13,13 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from tensormt.irregular import argsort, nonzero
+from tensormt.kernels.arrays import argsort, nonzero
+from tensormt.kernels.columns import columns, cut, tailed
 from tensormt.kernels.counts import occurrences
-from tensormt.ngram.columns import columns, cut, tailed
-from tensormt.ngram.compare import LONGEST, Order, compare
+from tensormt.kernels.ngrams import LONGEST, Order, compare
 from tensormt.ngram.keys import ngrams
 from tensormt.ngram.references import References
-from tensormt.tokens import TokenBatch
+from tensormt.text.tokens import TokenBatch
 
 __all__ = ["Matches", "matches"]
 

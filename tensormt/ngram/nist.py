@@ -22,7 +22,7 @@ from tensormt.ngram.frequencies import Frequencies
 from tensormt.ngram.matching import Matches, matches
 from tensormt.ngram.references import References
 from tensormt.ngram.weights import Held, counted, held, information, recurrence, zipf
-from tensormt.tokens import TokenBatch
+from tensormt.text.tokens import TokenBatch
 
 __all__ = ["NIST", "NM", "length_penalty"]
 

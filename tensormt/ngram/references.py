@@ -17,15 +17,15 @@ import torch
 from torch import Tensor
 
 from tensormt.errors import TensorMTError
-from tensormt.irregular import argsort
+from tensormt.kernels.arrays import argsort
+from tensormt.kernels.columns import column_type, columns, cut, tailed
 from tensormt.kernels.counts import spread
-from tensormt.lengths import closest
+from tensormt.kernels.lengths import closest
+from tensormt.kernels.ngrams import LONGEST, compare
 from tensormt.metric import check_aligned
-from tensormt.ngram.columns import column_type, columns, cut, tailed
-from tensormt.ngram.compare import LONGEST, compare
 from tensormt.ngram.frequencies import Frequencies
 from tensormt.ngram.keys import ngrams
-from tensormt.tokens import TokenBatch, unify
+from tensormt.text.tokens import TokenBatch, unify
 
 __all__ = ["References"]
 

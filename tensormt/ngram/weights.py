@@ -16,14 +16,14 @@ import torch
 from torch import Tensor
 
 from tensormt.errors import TensorMTError
-from tensormt.irregular import nonzero
-from tensormt.ngram.columns import columns, tailed
-from tensormt.ngram.compare import Order
+from tensormt.kernels.arrays import nonzero
+from tensormt.kernels.columns import columns, tailed
+from tensormt.kernels.ngrams import Order
 from tensormt.ngram.frequencies import Frequencies
 from tensormt.ngram.keys import longer
 from tensormt.ngram.matching import Matches
 from tensormt.ngram.references import References
-from tensormt.tokens import TokenBatch
+from tensormt.text.tokens import TokenBatch
 
 __all__ = ["Held", "counted", "held", "information", "recurrence", "single", "zipf"]
 

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from tensormt.irregular import repeat
+from tensormt.kernels.arrays import repeat
 
 
 @dataclass(frozen=True)

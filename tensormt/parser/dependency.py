@@ -12,8 +12,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from tensormt.irregular import nonzero, repeat
-from tensormt.nodes import Nodes
+from tensormt.kernels.arrays import nonzero, repeat
+from tensormt.kernels.nodes import Nodes
 from tensormt.parser.decode import Forest
 from tensormt.parser.model import spanning_heads, supar_encode
 from tensormt.parser.network import Lexicon

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from tensormt.errors import TensorMTError
-from tensormt.trees import TreeBatch
+from tensormt.trees.batch import TreeBatch
 
 PUNCTUATION = frozenset({",", ":", "``", "''", "."})
 OUTER = frozenset({"TOP", "ROOT", ""})

@@ -16,7 +16,7 @@ import torch
 
 from tensormt.errors import TensorMTError
 from tensormt.parser import store
-from tensormt.parser.corpus import Corpus
+from tensormt.parser.batching import Corpus
 from tensormt.parser.evaluation import evaluate
 from tensormt.parser.model import Settings
 from tensormt.parser.network import Network
@@ -24,7 +24,7 @@ from tensormt.parser.parser import Parser
 from tensormt.parser.recipe import Recipe
 from tensormt.parser.training import Trainer
 from tensormt.parser.treebank import narrow_labels, read_treebank, read_vectors, vocabularies
-from tensormt.trees import TreeBatch
+from tensormt.trees.batch import TreeBatch
 
 RECIPE = "recipe.json"
 CHECKPOINT = "checkpoint.pt"

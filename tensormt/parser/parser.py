@@ -16,15 +16,15 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from tensormt.dictionary import Dictionary
 from tensormt.errors import TensorMTError
-from tensormt.irregular import argsort, nonzero, repeat
-from tensormt.nodes import Nodes
-from tensormt.parser import text
+from tensormt.kernels.arrays import argsort, nonzero, repeat
+from tensormt.kernels.nodes import Nodes
 from tensormt.parser.decode import Forest
 from tensormt.parser.dependency import DependencyNetwork, join
 from tensormt.parser.network import Network
-from tensormt.trees import TreeBatch
+from tensormt.text import sentences as splitting
+from tensormt.text.dictionary import Dictionary
+from tensormt.trees.batch import TreeBatch
 
 __all__ = ["Parser"]
 
@@ -126,7 +126,7 @@ class Parser:
         """
         if isinstance(segments, str):
             raise TensorMTError("expected a list of segments, got one string: put it in a list")
-        sentences = text.prepare(segments, self.split, self.hyphens, self.max_length)
+        sentences = splitting.prepare(segments, self.split, self.hyphens, self.max_length)
         if sentences.cut:
             warnings.warn(
                 f"{sentences.cut} sentences have more than {self.max_length} tokens: "

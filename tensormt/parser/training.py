@@ -21,7 +21,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from tensormt.parser import model as supar_model
-from tensormt.parser.corpus import Batch, Corpus
+from tensormt.parser.batching import Batch, Corpus
 from tensormt.parser.encoder import encode, run_chars
 from tensormt.parser.labels import label_scores
 from tensormt.parser.model import Settings

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from tensormt.dictionary import Dictionary
 from tensormt.errors import TensorMTError
-from tensormt.irregular import argsort, runs, sort
+from tensormt.kernels.arrays import argsort, runs, sort
 from tensormt.qarla.stemming import stem
 from tensormt.qarla.stopwords import STOP_WORDS
-from tensormt.tokens import TokenBatch
+from tensormt.text.dictionary import Dictionary
+from tensormt.text.tokens import TokenBatch
 
 # Texts of the cases, padded with None to the same number: texts[t][i].
 Texts = Sequence[Sequence[str | None]]

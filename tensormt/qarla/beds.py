@@ -15,7 +15,7 @@ from torch import Tensor
 
 from tensormt import qarla
 from tensormt.errors import TensorMTError
-from tensormt.irregular import nonzero
+from tensormt.kernels.arrays import nonzero
 from tensormt.metric import Metric
 
 # Pairs of texts scored at a time.

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from tensormt.errors import TensorMTError
-from tensormt.qarla.counting import TRIPLES
+from tensormt.kernels.triples import TRIPLES
 
 MAX_METRICS = 16
 

@@ -27,6 +27,12 @@ metric k.
 import torch
 from torch import Tensor
 
+from tensormt.kernels.triples import (
+    set_counts,
+    set_counts_without_each,
+    triple_weights,
+    without_each,
+)
 from tensormt.qarla.checks import (
     check_models,
     check_sets,
@@ -34,12 +40,6 @@ from tensormt.qarla.checks import (
     check_triples,
 )
 from tensormt.qarla.chunks import Chunk, Cost, chunks
-from tensormt.qarla.counting import (
-    set_counts,
-    set_counts_without_each,
-    triple_weights,
-    without_each,
-)
 
 
 def queen(

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from tensormt.errors import TensorMTError
-from tensormt.qarla.report import Report
+from tensormt.qarla.findings import Report
 
 
 def save_plots(report: Report, folder: Path) -> list[Path]:

@@ -12,6 +12,7 @@ peers, is the family of sets for which model m finds a pair. The empty set finds
 import torch
 from torch import Tensor
 
+from tensormt.kernels.triples import set_counts, triple_weights, write_masks
 from tensormt.qarla.checks import (
     check_models,
     check_peers,
@@ -20,7 +21,6 @@ from tensormt.qarla.checks import (
     check_triples,
 )
 from tensormt.qarla.chunks import chunks
-from tensormt.qarla.counting import set_counts, triple_weights, write_masks
 
 
 def jack(

@@ -14,7 +14,7 @@ from tensormt.train.rewards import (
 )
 from tensormt.train.soft import expected_bleu, expected_matches
 from tensormt.train.softkernel import SoftKernel, soft_log_kernel
-from tensormt.train.texts import TextReward
+from tensormt.train.textreward import TextReward
 
 __all__ = [
     "Learned",

@@ -30,7 +30,7 @@ from tensormt.errors import TensorMTError
 from tensormt.kernels.counts import Keys, occurrences
 from tensormt.registry import make
 from tensormt.syntax import DSTM, HWCM, STM
-from tensormt.trees import TreeBatch
+from tensormt.trees.batch import TreeBatch
 
 __all__ = ["Features", "Learned", "correlation_loss", "ranking_loss"]
 

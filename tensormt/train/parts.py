@@ -15,11 +15,11 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad as padded
 
-from tensormt import hashing
-from tensormt.lengths import closest
+from tensormt.kernels import hashing
+from tensormt.kernels.lengths import closest
+from tensormt.kernels.ngrams import Order, compare
 from tensormt.ngram import BM, NIST, NM
 from tensormt.ngram.base import NgramMetric, TestSetMetric
-from tensormt.ngram.compare import Order, compare
 from tensormt.ngram.frequencies import Frequencies
 from tensormt.ngram.keys import longer
 

@@ -20,8 +20,8 @@ from torch import Tensor
 from torch.nn.functional import pad as padded
 
 from tensormt.errors import TensorMTError
-from tensormt.lengths import closest
-from tensormt.ngram.compare import compare
+from tensormt.kernels.lengths import closest
+from tensormt.kernels.ngrams import compare
 from tensormt.train.functional import Pad, lengths_of
 
 __all__ = ["expected_bleu", "expected_matches"]

@@ -24,12 +24,12 @@ import torch
 from torch import Tensor
 from torch.nn import Module, Parameter
 
-from tensormt.dictionary import Dictionary
 from tensormt.errors import TensorMTError
-from tensormt.irregular import nonzero, repeat
+from tensormt.kernels.arrays import nonzero, repeat
+from tensormt.kernels.nodes import Nodes
 from tensormt.metric import check_aligned
-from tensormt.nodes import Nodes
-from tensormt.trees import TreeBatch
+from tensormt.text.dictionary import Dictionary
+from tensormt.trees.batch import TreeBatch
 
 __all__ = ["SoftKernel", "soft_log_kernel"]
 

@@ -31,9 +31,9 @@ from tensormt.metric import Metric
 from tensormt.ngram.base import NgramMetric
 from tensormt.registry import METRICS, make
 from tensormt.scoring import Forest
-from tensormt.tokens import TokenBatch
-from tensormt.train.texts import Source, batches, forest_of, needs_counts
-from tensormt.trees import TreeBatch
+from tensormt.text.tokens import TokenBatch
+from tensormt.train.textreward import Source, batches, forest_of, needs_counts
+from tensormt.trees.batch import TreeBatch
 
 __all__ = ["TorchScore", "collection"]
 

@@ -1,0 +1,1 @@
+"""What people give us and get back: files, lines, rows, markup, corpora, judged sets, tables."""

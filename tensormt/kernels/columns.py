@@ -1,0 +1,73 @@
+"""Segments laid out as columns [T,b], in parts of similar length that fit the cache.
+
+The comparison of compare.py wants tokens along the first axis and segments along the last, so that
+every step runs over contiguous segments; sorting by length keeps the padding small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+
+from tensormt.kernels.ngrams import LONGEST
+from tensormt.text.tokens import TokenBatch
+
+__all__ = ["column_type", "columns", "cut", "tailed"]
+
+# cells (reference position x hypothesis position x segment) compared at a time: fits the cache
+_CELLS = 3 << 18
+
+
+def cut(lengths: list[int]) -> Iterator[tuple[int, int]]:
+    """Cut rising lengths into parts of limited size: from, to; none mixes short and long ones."""
+    low = 0
+    while low < len(lengths):
+        short = lengths[low] <= LONGEST
+        # a part may be as large as its first segment allows; then its last one decides
+        high = low + _segments(lengths[low])
+        while high > low + 1:
+            high = min(high, len(lengths))
+            fits = max(_segments(lengths[high - 1]), 1)
+            if high - low <= fits:
+                break
+            high = max(low + fits, low + (high - low) * 3 // 4)
+        high = max(high, low + 1)
+        if short and lengths[high - 1] > LONGEST:
+            high = next(k for k in range(low, high) if lengths[k] > LONGEST)
+        yield low, high
+        low = high
+
+
+def _segments(length: int) -> int:
+    """How many segments of a length one part may hold."""
+    length = max(length, 1)
+    return _CELLS // (length * length if length <= LONGEST else length)
+
+
+def column_type(batch: TokenBatch) -> torch.dtype:
+    """The shortest integer type for the ids of a batch, one more id, and two kinds of padding."""
+    if batch.dictionary is None:
+        return batch.tokens.dtype
+    return torch.int16 if len(batch.dictionary) < (1 << 15) - 2 else torch.int32
+
+
+def tailed(tokens: Tensor) -> Tensor:
+    """Tokens [n] with a tail behind them, so that a window of columns may start at any of them."""
+    return torch.nn.functional.pad(tokens, (0, LONGEST + 1))
+
+
+def columns(tokens: Tensor, starts: Tensor, lengths: Tensor, side: int, spare: int = 0) -> Tensor:
+    """Segments as [...,T+spare,b], given where they start in tailed tokens and lengths [...,b].
+
+    Padding is the smallest integer of the type plus the side. One host sync (the width).
+    """
+    width = int(lengths.max()) + spare
+    # a view of all windows of this width: picking one copies a run of tokens
+    windows = tokens.as_strided((max(tokens.shape[0] - width + 1, 0), width), (1, 1))
+    laid = windows.index_select(0, starts.reshape(-1)).view(*starts.shape, width)
+    place = torch.arange(width, device=tokens.device)[:, None]
+    padding = torch.iinfo(tokens.dtype).min + side
+    laid = laid.transpose(-1, -2).contiguous()
+    return laid.masked_fill_(place >= lengths[..., None, :], padding)

@@ -1,0 +1,91 @@
+"""Which n-grams of a hypothesis stand in its references, and how often: by comparison.
+
+With tokens along the first axis and segments along the last,
+
+    E₁[j,i] = (ref[j] = hyp[i])        Eₙ[j,i] = Eₙ₋₁[j,i] ∧ Eₙ₋₁[j+1,i+1]
+
+are plain byte operations over contiguous segments, without sorting, hashing, sizes that depend on
+the data, or a host sync. The column sums of Eₙ count the n-gram that starts at i in the reference;
+the same with the hypothesis itself, for j < i only, gives its rank among equal ones. It is a
+clipped match when its rank is below its largest count in one reference.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from tensormt.kernels.arrays import equal
+
+__all__ = ["LONGEST", "Order", "clipped_matches", "compare"]
+
+# longest segment whose counts fit one byte
+LONGEST = 255
+
+
+class Order(NamedTuple):
+    """The n-grams of one order by their first token i: rank [T-n+1,b] and counts [R,T-n+1,b]."""
+
+    rank: Tensor
+    counts: Tensor
+
+    @property
+    def matched(self) -> Tensor:
+        """Which of them are clipped matches, bool [T-n+1,b]."""
+        return self.rank < self.counts.amax(0)
+
+    @property
+    def holders(self) -> Tensor:
+        """In how many references each stands, int64 [T-n+1,b]."""
+        return (self.counts > 0).sum(0)
+
+    @property
+    def total(self) -> Tensor:
+        """How often each stands in all references together, int64 [T-n+1,b]."""
+        return self.counts.sum(0, dtype=torch.int64)
+
+
+def compare(hyp: Tensor, refs: Tensor, max_order: int) -> list[Order]:
+    """Compare tokens hyp [T,b] with refs [R,T',b] of the same integer type.
+
+    Padding is the smallest integer of the type for the hypothesis and the next one for references,
+    whose last row must be padding.
+    """
+    size, segments = hyp.shape
+    number, width, _ = refs.shape
+    dtype = torch.uint8 if max(size, width - 1) <= LONGEST else torch.int32
+    # row d of the view holds, at i, the token d+1-T places from i: the earlier ones or padding
+    earlier = torch.cat([torch.full_like(hyp, torch.iinfo(hyp.dtype).min + 1), hyp])
+    shifted = earlier.as_strided((size, size, segments), (segments, segments, 1))
+    rank = equal(shifted, hyp[None]).view(torch.uint8)
+    same = equal(refs.reshape(number * width, 1, segments), hyp[None]).view(torch.uint8)
+    orders = []
+    for order in range(max_order):
+        if order:
+            # a shift stays a shift; in the references both sides go one token on
+            rank = rank[:, :-1] & rank[:, 1:]
+            same = same[:-1, :-1] & same[1:, 1:]
+        # n-grams that would reach into the next reference end at the row of padding
+        rows = [same[r * width : (r + 1) * width].sum(0, dtype=dtype) for r in range(number)]
+        orders.append(Order(rank.sum(0, dtype=dtype), torch.stack(rows)))
+    return orders
+
+
+def clipped_matches(
+    hyp: Tensor, hyp_lengths: Tensor, refs: Tensor, ref_lengths: Tensor, max_order: int
+) -> Tensor:
+    """Clipped n-gram matches of ids hyp [B,T] in refs [B,R,T'], int64 [B,N], without a host sync.
+
+    Lengths are [B] and [B,R]; what lies beyond them is ignored.
+    """
+    low = torch.iinfo(hyp.dtype).min
+    # one more row below each reference keeps its n-grams apart from the next
+    others = torch.nn.functional.pad(refs, (0, 1))
+    ours = torch.arange(hyp.shape[1], device=hyp.device) < hyp_lengths[:, None]
+    theirs = torch.arange(others.shape[2], device=refs.device) < ref_lengths[:, :, None]
+    columns = hyp.masked_fill(~ours, low).t().contiguous()
+    others = others.masked_fill(~theirs, low + 1).permute(1, 2, 0).contiguous()
+    found = compare(columns, others, max_order)
+    return torch.stack([order.matched.sum(0) for order in found], 1)

@@ -1,0 +1,159 @@
+"""Nodes: the real cells of a padded tree batch, end to end, with what follows from their parents.
+
+Trees stand one after the other; a node's parent is a flat index into the same arrays (-1 at a
+root). Engines work on this form, so padding costs them nothing and one tree of 5,000 nodes does not
+widen the others; `TreeBatch` shows the same cells as padded [B,N] tensors.
+
+Everything derived is a loop over levels at most: depth by pointer jumping (log₂ N steps), height
+from the deepest level up, the rest in one pass.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from tensormt.kernels import hashing
+from tensormt.kernels.arrays import argsort, take
+
+__all__ = ["Nodes", "sum_children"]
+
+
+@dataclass(frozen=True, eq=False)
+class Nodes:
+    """Flat nodes of B trees, int64: parent, label and word [n], offsets [B+1].
+
+    `width` is the length of the longest tree (or more), known to the host. `known_depth` and
+    `known_position` are given where a reader has them anyway.
+    """
+
+    parent: Tensor
+    label: Tensor
+    word: Tensor
+    offsets: Tensor
+    width: int
+    known_depth: Tensor | None = field(default=None, repr=False)
+    known_position: Tensor | None = field(default=None, repr=False)
+
+    def __len__(self) -> int:
+        return self.parent.shape[0]
+
+    @property
+    def trees(self) -> int:
+        """The number of trees, B."""
+        return self.offsets.shape[0] - 1
+
+    @cached_property
+    def lengths(self) -> Tensor:
+        """Number of nodes of every tree, int64 [B]."""
+        return self.offsets[1:] - self.offsets[:-1]
+
+    @cached_property
+    def segment(self) -> Tensor:
+        """The tree that each node belongs to, int64 [n]."""
+        index = torch.arange(self.trees, device=self.offsets.device)
+        return torch.repeat_interleave(index, self.lengths, output_size=len(self))
+
+    @cached_property
+    def up(self) -> Tensor:
+        """Parents with n, one past the end, in place of -1: a spare cell catches the roots."""
+        return torch.where(self.parent < 0, len(self), self.parent)
+
+    @cached_property
+    def arity(self) -> Tensor:
+        """Number of children, int64 [n]."""
+        return sum_children(self, torch.ones_like(self.parent))
+
+    @cached_property
+    def position(self) -> Tensor:
+        """Place of each node among its siblings, from 0, int64 [n]."""
+        if self.known_position is not None:
+            return self.known_position
+        order = argsort(self.up)
+        parents = self.up[order]
+        index = torch.arange(len(self), device=parents.device)
+        fresh = torch.ones_like(parents, dtype=torch.bool)
+        fresh[1:] = parents[1:] != parents[:-1]
+        start = torch.where(fresh, index, 0).cummax(0).values if len(self) else index
+        place = torch.empty_like(index)
+        place[order] = torch.where(parents == len(self), 0, index - start)
+        return place
+
+    @cached_property
+    def depth(self) -> Tensor:
+        """Number of nodes on the way from the root, 1 at the root, int64 [n]."""
+        if self.known_depth is not None:
+            return self.known_depth
+        above = torch.cat([self.up, self.up.new_full((1,), len(self))])
+        steps = torch.ones_like(above)
+        steps[-1:] = 0
+        for _ in range(max(self.width, 1).bit_length()):
+            steps = steps + steps[above]
+            above = above[above]
+        return steps[:-1]
+
+    @cached_property
+    def levels(self) -> list[Tensor]:
+        """Flat indices of the nodes of each depth, 1, 2, …: one host sync."""
+        sizes = torch.bincount(self.depth).tolist()[1:]
+        return list(
+            torch.split(
+                argsort(self.depth.to(torch.int16 if self.width < 1 << 15 else torch.int32)), sizes
+            )
+        )
+
+    @cached_property
+    def height(self) -> Tensor:
+        """Number of nodes on the longest way down, 1 at a leaf, int64 [n]."""
+        height = torch.ones_like(self.parent)
+        for level in reversed(self.levels[1:]):
+            height.scatter_reduce_(0, self.parent[level], height[level] + 1, "amax")
+        return height
+
+    def to(self, device: torch.device | str) -> Nodes:
+        """The same nodes on another device."""
+        moved = [
+            None if tensor is None else tensor.to(device)
+            for tensor in (self.known_depth, self.known_position)
+        ]
+        return Nodes(
+            self.parent.to(device),
+            self.label.to(device),
+            self.word.to(device),
+            self.offsets.to(device),
+            self.width,
+            *moved,
+        )
+
+    def rows(self, start: int, stop: int) -> Nodes:
+        """The nodes of the trees start…stop-1, as views: one host sync."""
+        first, last = self.offsets[[start, stop]].tolist()
+        parent = self.parent[first:last]
+        return Nodes(
+            torch.where(parent < 0, -1, parent - first) if first else parent,
+            self.label[first:last],
+            self.word[first:last],
+            self.offsets[start : stop + 1] - first,
+            self.width,
+            None if self.known_depth is None else self.known_depth[first:last],
+            None if self.known_position is None else self.known_position[first:last],
+        )
+
+    def keys_of(self, names: Tensor) -> Tensor:
+        """Content hashes [n] of the labels, from the hashes of their dictionary."""
+        return take(names.to(self.label.device), self.label)
+
+    def productions(self, names: Tensor) -> Tensor:
+        """Key of every node's label and ordered child labels, int64 [n]; 0 for a leaf."""
+        names = self.keys_of(names)
+        below = sum_children(self, names * hashing.odd(self.position))
+        return torch.where(self.arity > 0, hashing.pair(names, below), 0)
+
+
+def sum_children(nodes: Nodes, values: Tensor) -> Tensor:
+    """Sum of values [n] over the children of every node, [n]."""
+    sums = torch.zeros(len(nodes) + 1, dtype=values.dtype, device=values.device)
+    return sums.index_add_(0, nodes.up, values)[:-1]

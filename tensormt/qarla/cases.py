@@ -1,0 +1,123 @@
+"""From the texts of a test set to a test bed: references are the models, systems the peers.
+
+Metrics are named. The paper's own measures are
+
+    rouge1, rouge1-stem, rouge1-content, rouge1-content-stem   (stems, stop words left out)
+    sentence-precision, sentence-recall, vector, vector-8      (any number: TruncatedVectModel_n)
+
+and every metric of the package is one by its own name. DocSim and NICOS need annotations that
+texts do not carry: `bags.term_counts` and `similarity` serve them where they exist.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from tensormt.data.judged import TestSet
+from tensormt.errors import TensorMTError
+from tensormt.metaeval.scores import collect_texts
+from tensormt.metaeval.texts import Parse
+from tensormt.metric import Metric
+from tensormt.ngram.base import TestSetMetric
+from tensormt.qarla import bags, similarity
+from tensormt.qarla.beds import Bed, similarities
+
+PAPERS_OWN = (
+    "rouge1",
+    "rouge1-stem",
+    "rouge1-content",
+    "rouge1-content-stem",
+    "sentence-precision",
+    "sentence-recall",
+    "vector",
+    "vector-N",
+)
+
+
+def is_papers_own(name: str) -> bool:
+    """Is this one of the paper's measures, and not a metric of the package?"""
+    return name in PAPERS_OWN or name.startswith("vector-")
+
+
+class Cases:
+    """The texts of every case, peers first, padded with None to the largest number of models."""
+
+    def __init__(self, test: TestSet) -> None:
+        most = max(len(refs) for refs in test.references)
+        self.peers = len(test.systems)
+        self.texts: list[list[str | None]] = [
+            [outputs[i] for outputs in test.outputs] + [*refs, *[None] * (most - len(refs))]
+            for i, refs in enumerate(test.references)
+        ]
+
+    @cached_property
+    def present(self) -> Tensor:
+        """Which texts there are, bool [T,N]; an empty output is there."""
+        return torch.tensor([[text is not None for text in case] for case in self.texts])
+
+    @cached_property
+    def words(self) -> Tensor:
+        """Counts of all words."""
+        return bags.word_counts(self.texts)
+
+    @cached_property
+    def content(self) -> Tensor:
+        """Counts of the words that are not stop words."""
+        return bags.word_counts(self.texts, stop_words=False)
+
+    @cached_property
+    def sentences(self) -> Tensor:
+        """Counts of whole sentences."""
+        return bags.sentence_counts(self.texts)
+
+    def own(self, name: str) -> Tensor:
+        """Return the paper's measure of that name, float64 [T,N,N]."""
+        measures: dict[str, Callable[[], Tensor]] = {
+            "rouge1": lambda: similarity.rouge1(self.words),
+            "rouge1-stem": lambda: similarity.rouge1(bags.word_counts(self.texts, stems=True)),
+            "rouge1-content": lambda: similarity.rouge1(self.content),
+            "rouge1-content-stem": lambda: similarity.rouge1(
+                bags.word_counts(self.texts, stop_words=False, stems=True)
+            ),
+            "sentence-precision": lambda: similarity.shared_per_reference(self.sentences),
+            "sentence-recall": lambda: similarity.shared_per_candidate(self.sentences),
+            "vector": lambda: similarity.vector_model(self.content),
+        }
+        if name in measures:
+            return measures[name]()
+        terms = name.removeprefix("vector-")
+        if not terms.isdigit() or int(terms) < 1:
+            raise TensorMTError(f"{name!r}: expected a number of terms, as in vector-8")
+        return similarity.truncated_vector_model(self.content, int(terms))
+
+
+def bed_from_texts(
+    test: TestSet,
+    names: Sequence[str],
+    metric_named: Callable[[str], Metric[Any]],
+    parse: Parse | None = None,
+) -> Bed:
+    """Compare all texts of every case with the named metrics.
+
+    metric_named makes the metrics that are not the paper's own; parse is needed by those that
+    compare trees.
+    """
+    cases = Cases(test)
+    pool = collect_texts(test, parse)
+    index = torch.stack([pool.index(case) for case in cases.texts])
+    index = index.masked_fill(index == 0, -1)
+    tables = {}
+    for name in names:
+        if is_papers_own(name):
+            tables[name] = cases.own(name)
+            continue
+        metric = metric_named(name)
+        batch = pool.batch(metric)
+        if isinstance(metric, TestSetMetric):
+            # Every text is a reference to some other, so all of them are the test set.
+            metric.fit([batch])
+        tables[name] = similarities(metric, batch, index)
+    return Bed.from_tables(tables, cases.present, cases.peers)

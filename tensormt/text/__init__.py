@@ -1,0 +1,1 @@
+"""Strings to tokens: dictionaries, tokenisers, sentence splitting, batches of tokens."""

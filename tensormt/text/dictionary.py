@@ -1,0 +1,74 @@
+"""Dictionary: the different strings of one batch, each with an id and a content hash.
+
+Every batch carries its own (as Arrow's and pandas' categoricals do); there is no global vocabulary.
+Batches meet through the content hashes, which depend on the string alone, or through `merge`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import torch
+from torch import Tensor
+
+from tensormt.kernels import hashing
+
+__all__ = ["Dictionary", "string_buffers"]
+
+
+class Dictionary:
+    """An immutable list of different strings; the id of a string is its place."""
+
+    def __init__(self, strings: Iterable[str] | pa.Array) -> None:
+        self.array: pa.Array = (
+            strings if isinstance(strings, pa.Array) else pa.array(list(strings), pa.string())
+        )
+
+    @classmethod
+    def encode(cls, strings: Sequence[str] | pa.Array) -> tuple[Tensor, Dictionary]:
+        """Ids (int64 [n]) of n strings in a new dictionary of the different ones."""
+        array = strings if isinstance(strings, pa.Array) else pa.array(strings, pa.string())
+        encoded = array.dictionary_encode()
+        ids = torch.from_numpy(encoded.indices.to_numpy().astype(np.int64))
+        return ids, cls(encoded.dictionary)
+
+    @staticmethod
+    def merge(parts: Sequence[Dictionary]) -> tuple[Dictionary, list[Tensor]]:
+        """One dictionary for several, and for each of them the new id of every old one."""
+        ids, merged = Dictionary.encode(pa.concat_arrays([part.array for part in parts]))
+        return merged, list(torch.split(ids, [len(part) for part in parts]))
+
+    @cached_property
+    def strings(self) -> list[str]:
+        """The strings, in the order of their ids."""
+        strings: list[str] = self.array.to_pylist()
+        return strings
+
+    @cached_property
+    def hashes(self) -> Tensor:
+        """Content hash of every string, int64 [n]: equal strings of any two dictionaries agree."""
+        return hashing.of_strings(*string_buffers(self.array))
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    def __getitem__(self, index: int) -> str:
+        return self.strings[index]
+
+    def __getstate__(self) -> dict[str, object]:
+        return {"array": self.array}
+
+    def __repr__(self) -> str:
+        return f"Dictionary({len(self)} strings)"
+
+
+def string_buffers(array: pa.Array) -> tuple[np.ndarray, np.ndarray]:
+    """The bytes (uint8) and offsets (int32 [n+1]) of an Arrow string array without nulls."""
+    _, offsets, data = array.buffers()
+    if not len(array):
+        return np.zeros(0, np.uint8), np.zeros(1, np.int32)
+    bounds = np.frombuffer(offsets, np.int32)[array.offset : array.offset + len(array) + 1]
+    return np.frombuffer(data if data is not None else b"", np.uint8), bounds

@@ -1,0 +1,217 @@
+"""TokenBatch: B segments as token ids with their dictionary.
+
+The tokens of all segments stand one after the other in one tensor (as in Arrow's lists), so that a
+line of 20,000 tokens costs what it holds; `ids` is the padded form [B,T]. A batch made from text
+carries the dictionary of its strings; one made from ids has none: its ids are its tokens. Batches
+meet only with batches of their own kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import torch
+from torch import Tensor
+
+from tensormt.errors import TensorMTError
+from tensormt.kernels import hashing
+from tensormt.kernels.arrays import nonzero, repeat
+from tensormt.text.dictionary import Dictionary
+from tensormt.text.tokenizer import tokenize as cut
+
+__all__ = ["TokenBatch", "unify"]
+
+
+@dataclass(frozen=True, eq=False)
+class TokenBatch:
+    """B segments of tokens; an empty segment, as a reference, is an absent reference."""
+
+    tokens: Tensor  # int32 or int64 [n]: ids of all segments, one after the other
+    lengths: Tensor  # int64 [B]: tokens of each segment
+    dictionary: Dictionary | None  # None: the ids are the tokens
+    tokenize: str = "none"
+    lowercase: bool = False
+
+    @classmethod
+    def from_text(
+        cls,
+        lines: Sequence[str | bytes | None],
+        tokenize: str = "13a",
+        lowercase: bool = False,
+    ) -> TokenBatch:
+        """Tokenise B lines; None is an absent line. `tokenize`: 13a, none, char, or sacrebleu's."""
+        return cls.from_texts([lines], tokenize, lowercase)[0]
+
+    @classmethod
+    def from_texts(
+        cls,
+        streams: Sequence[Sequence[str | bytes | None]],
+        tokenize: str = "13a",
+        lowercase: bool = False,
+    ) -> list[TokenBatch]:
+        """Tokenise several streams of lines into batches that share one dictionary."""
+        parts = []
+        for lines in streams:
+            if isinstance(lines, str | bytes):
+                raise TensorMTError("expected a list of lines, got one string: pass [line, …]")
+            parts.append(cut(lines, tokenize, lowercase))
+        chunks = [chunk for strings, _ in parts for chunk in strings.chunks]
+        encoded = pa.chunked_array(chunks, pa.string()).dictionary_encode().combine_chunks()
+        if isinstance(encoded, pa.ChunkedArray):
+            encoded = encoded.chunk(0) if encoded.num_chunks else pa.array([], encoded.type)
+        tokens = torch.from_numpy(np.array(encoded.indices, np.int32))
+        dictionary = Dictionary(encoded.dictionary)
+        return [
+            cls(part, torch.from_numpy(lengths), dictionary, tokenize, lowercase)
+            for part, (_, lengths) in zip(
+                torch.split(tokens, [len(strings) for strings, _ in parts]), parts, strict=True
+            )
+        ]
+
+    @classmethod
+    def from_ids(cls, ids: Tensor, lengths: Tensor) -> TokenBatch:
+        """Take token ids [B,T] (integers) of which the first lengths [B] of each row are real."""
+        if ids.dim() != 2 or lengths.shape != ids.shape[:1]:
+            raise TensorMTError(
+                f"ids of shape {list(ids.shape)} with lengths of shape {list(lengths.shape)}: "
+                "expected [B,T] and [B]"
+            )
+        if ids.is_floating_point() or lengths.is_floating_point():
+            raise TensorMTError(f"ids are {ids.dtype}, lengths {lengths.dtype}: expected integers")
+        lengths = lengths.to(ids.device, torch.int64)
+        real = torch.arange(ids.shape[1], device=ids.device) < lengths[:, None]
+        if bool(((lengths < 0) | (lengths > ids.shape[1])).any()):
+            raise TensorMTError(f"lengths must lie between 0 and the {ids.shape[1]} ids of a row")
+        tokens = ids.reshape(-1)[nonzero(real)].to(torch.int64)
+        return cls(tokens, lengths, None, "ids", False)
+
+    @staticmethod
+    def concat(batches: Sequence[TokenBatch]) -> TokenBatch:
+        """The segments of several batches in one, in order."""
+        if not batches:
+            raise TensorMTError("nothing to join: pass at least one batch")
+        first = batches[0]
+        if any((b.tokenize, b.lowercase) != (first.tokenize, first.lowercase) for b in batches):
+            raise TensorMTError("batches of different tokenisation or case cannot be joined")
+        batches = unify(batches)
+        return replace(
+            batches[0],
+            tokens=torch.cat([batch.tokens for batch in batches]),
+            lengths=torch.cat([batch.lengths for batch in batches]),
+        )
+
+    @cached_property
+    def starts(self) -> Tensor:
+        """Where each segment starts in `tokens`, int64 [B]."""
+        return self.lengths.cumsum(0) - self.lengths
+
+    @cached_property
+    def ids(self) -> Tensor:
+        """The padded ids, int64 [B,T]; padding is -1."""
+        segment, place = repeat(self.lengths)
+        width = int(self.lengths.max()) if len(self) else 0
+        padded = torch.full((len(self), width), -1, dtype=torch.int64, device=self.device)
+        padded[segment, place] = self.tokens.to(torch.int64)
+        return padded
+
+    @property
+    def mask(self) -> Tensor:
+        """Which of the padded ids are real, bool [B,T]."""
+        return torch.arange(self.ids.shape[1], device=self.device) < self.lengths[:, None]
+
+    @cached_property
+    def hashes(self) -> Tensor:
+        """The content hash of every token, int64 [n]: equal tokens of any two batches agree."""
+        if self.dictionary is None:
+            return hashing.mix(self.tokens)
+        return self.dictionary.hashes.to(self.device).index_select(0, self.tokens)
+
+    @cached_property
+    def lowered(self) -> TokenBatch:
+        """The same segments with every type in lower case (`str.lower`, type by type)."""
+        if self.lowercase or self.dictionary is None:
+            return self
+        new, dictionary = Dictionary.encode([word.lower() for word in self.dictionary.strings])
+        tokens = new.to(torch.int32).to(self.device).index_select(0, self.tokens)
+        return replace(self, tokens=tokens, dictionary=dictionary, lowercase=True)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the tensors are."""
+        return self.tokens.device
+
+    def __len__(self) -> int:
+        return self.lengths.shape[0]
+
+    def __getitem__(self, index: int | slice | Sequence[int] | Tensor) -> TokenBatch:
+        """The chosen segments as a batch with the same dictionary; an int chooses one."""
+        if isinstance(index, slice) and index.step in (None, 1):
+            low, high, _ = index.indices(len(self))
+            lengths = self.lengths[low:high]
+            begin = int(self.starts[low]) if lengths.shape[0] else 0
+            tokens = self.tokens[begin : begin + int(lengths.sum())]
+            return replace(self, tokens=tokens, lengths=lengths)
+        if isinstance(index, slice):
+            index = list(range(*index.indices(len(self))))
+        elif isinstance(index, int):
+            if not -len(self) <= index < len(self):
+                raise IndexError(f"segment {index} of a batch of {len(self)}")
+            index = [index]
+        chosen = torch.as_tensor(index, dtype=torch.int64, device=self.device)
+        rows = torch.arange(len(self), device=self.device)[chosen]
+        lengths = self.lengths[rows]
+        segment, place = repeat(lengths)
+        return replace(
+            self, tokens=self.tokens[self.starts[rows][segment] + place], lengths=lengths
+        )
+
+    def to(self, device: str | torch.device) -> TokenBatch:
+        """The same batch on a device; the dictionary stays where it is."""
+        return replace(self, tokens=self.tokens.to(device), lengths=self.lengths.to(device))
+
+    def to_tokens(self) -> list[list[str]]:
+        """The tokens of every segment as strings; ids without strings as figures."""
+        flat = self.tokens.tolist()
+        names = (
+            map(str, flat) if self.dictionary is None else map(self.dictionary.__getitem__, flat)
+        )
+        words = iter(names)
+        return [[next(words) for _ in range(count)] for count in self.lengths.tolist()]
+
+    def __getstate__(self) -> dict[str, object]:
+        fields = ("tokens", "lengths", "dictionary", "tokenize", "lowercase")
+        # a slice would otherwise carry the storage of the batch it was cut from
+        return {
+            key: value.clone() if isinstance(value := getattr(self, key), Tensor) else value
+            for key in fields
+        }
+
+    def __repr__(self) -> str:
+        return (
+            f"TokenBatch({len(self)} segments, {self.tokens.shape[0]} tokens, "
+            f"tokenize={self.tokenize}, lowercase={self.lowercase}, device={self.device})"
+        )
+
+
+def unify(batches: Sequence[TokenBatch]) -> list[TokenBatch]:
+    """The same batches with ids of one common dictionary; batches of ids stay as they are."""
+    known = [batch.dictionary for batch in batches if batch.dictionary is not None]
+    if known and len(known) != len(batches):
+        raise TensorMTError(
+            "a batch made from text meets one made from ids: make both from text or both from ids"
+        )
+    if all(dictionary is known[0] for dictionary in known):
+        return list(batches)
+    merged, maps = Dictionary.merge(known)
+    return [
+        replace(
+            batch,
+            tokens=new.to(torch.int32).to(batch.device).index_select(0, batch.tokens),
+            dictionary=merged,
+        )
+        for batch, new in zip(batches, maps, strict=True)
+    ]

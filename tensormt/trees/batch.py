@@ -1,0 +1,333 @@
+"""TreeBatch: B parse trees as padded tensors with their dictionaries.
+
+Constituency trees hold their nodes in preorder; a preterminal carries its word. Dependency trees
+hold one node a word, in sentence order, labelled with the word. Padding is -1.
+
+    label, parent, position, height, production, word    int64 [B,N]      lengths    int64 [B]
+
+`production` is a key of the label and the ordered child labels that agrees between batches (0 for a
+leaf); parents are places in the same row. The engines read `nodes`, the real cells end to end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor
+
+from tensormt.data import files
+from tensormt.errors import TensorMTError
+from tensormt.kernels.arrays import nonzero, repeat
+from tensormt.kernels.nodes import Nodes
+from tensormt.text.dictionary import Dictionary
+from tensormt.trees import bracketing, conllu, headlists, penn, views
+from tensormt.trees.heads import to_dependencies
+
+__all__ = ["TreeBatch"]
+
+T = TypeVar("T")
+
+
+class TreeBatch:
+    """A batch of constituency or dependency trees; immutable, on one device."""
+
+    nodes: Nodes
+    labels: Dictionary
+    words: Dictionary
+    kind: str
+
+    def __init__(
+        self,
+        label: Tensor,
+        parent: Tensor,
+        word: Tensor,
+        lengths: Tensor,
+        labels: Dictionary,
+        words: Dictionary,
+        kind: str = "constituency",
+    ) -> None:
+        """From padded int64 tensors [B,N] and lengths [B]: preorder, or sentence order."""
+        width = label.shape[1]
+        mask = torch.arange(width, device=label.device) < lengths[:, None]
+        cells = nonzero(mask)
+        offsets = torch.cat([lengths.new_zeros(1), lengths.cumsum(0)])
+        start = torch.repeat_interleave(offsets[:-1], lengths, output_size=cells.shape[0])
+        above = parent.reshape(-1)[cells]
+        nodes = Nodes(
+            torch.where(above < 0, -1, above + start),
+            label.reshape(-1)[cells],
+            word.reshape(-1)[cells],
+            offsets,
+            width,
+        )
+        self._set(nodes, labels, words, kind, False)
+
+    def _set(
+        self, nodes: Nodes, labels: Dictionary, words: Dictionary, kind: str, bare: bool
+    ) -> None:
+        self.nodes, self.labels, self.words, self.kind = nodes, labels, words, kind
+        self._bare = bare  # some words stand beside other children, as nodes without a label
+        self._memo: dict[object, Any] = {}
+
+    @classmethod
+    def from_nodes(
+        cls,
+        nodes: Nodes,
+        labels: Dictionary,
+        words: Dictionary,
+        kind: str = "constituency",
+        bare: bool = False,
+    ) -> TreeBatch:
+        """From flat nodes, as the readers give them."""
+        batch = cls.__new__(cls)
+        batch._set(nodes, labels, words, kind, bare)
+        return batch
+
+    @classmethod
+    def from_brackets(
+        cls, lines: Sequence[str | None] | str, source: str = "", first: int = 1
+    ) -> TreeBatch:
+        """Constituency trees from one bracketing a line (or from a file's text).
+
+        An empty line is an empty tree. In an error, `source` is put before the place, and lines are
+        counted from `first`.
+
+        >>> TreeBatch.from_brackets(["(S (NP (PRP I)) (VP (VBP run)))"]).lengths
+        tensor([5])
+        """
+        lines = bracketing.split(lines) if isinstance(lines, str) else list(lines)
+        linear = penn.read(lines, source, first)
+        return cls.from_nodes(linear.nodes, linear.labels, linear.words, bare=linear.bare)
+
+    @classmethod
+    def from_file(cls, path: str | PathLike[str]) -> TreeBatch:
+        """Trees from a file: CoNLL-U (`.conllu`, `.conll`), else brackets of one or more lines."""
+        path = Path(path)
+        text, source = files.text(str(path)), f"{path}, "
+        if path.suffix in (".conllu", ".conll"):
+            return cls.from_conllu(text, source)
+        return cls.from_brackets(text, source)
+
+    @classmethod
+    def from_heads(
+        cls, words: Sequence[Sequence[str]], heads: Sequence[Sequence[int]]
+    ) -> TreeBatch:
+        """Dependency trees from the words of each segment and their heads (1-based, 0 the root)."""
+        nodes, names = headlists.read(words, heads)
+        return cls.from_nodes(nodes, names, names, "dependency")
+
+    @classmethod
+    def from_conllu(cls, text: str, source: str = "") -> TreeBatch:
+        """Dependency trees from CoNLL-U text; multi-word tokens and empty nodes are passed over."""
+        return cls.from_heads(*conllu.read(text, source))
+
+    @classmethod
+    def concat(cls, batches: Sequence[TreeBatch]) -> TreeBatch:
+        """The trees of several batches of one kind, one batch after the other."""
+        kinds = {batch.kind for batch in batches}
+        if len(kinds) != 1:
+            raise TensorMTError(
+                f"cannot join batches of kinds {sorted(kinds)}: give at least one, all of one kind"
+            )
+        kind = kinds.pop()
+        words, word_maps = Dictionary.merge([batch.words for batch in batches])
+        labels, label_maps = (
+            (words, word_maps)
+            if kind == "dependency"
+            else Dictionary.merge([batch.labels for batch in batches])
+        )
+        label, word, parent, ends = [], [], [], []
+        shift = 0
+        for batch, of_label, of_word in zip(batches, label_maps, word_maps, strict=True):
+            nodes = batch.nodes
+            label.append(views.remap(nodes.label, of_label))
+            word.append(views.remap(nodes.word, of_word))
+            parent.append(torch.where(nodes.parent < 0, -1, nodes.parent + shift))
+            ends.append(nodes.offsets[1:] + shift)
+            shift += len(nodes)
+        joined = Nodes(
+            torch.cat(parent),
+            torch.cat(label),
+            torch.cat(word),
+            torch.cat([ends[0].new_zeros(1), *ends]),
+            max(batch.nodes.width for batch in batches),
+        )
+        return cls.from_nodes(joined, labels, words, kind, any(b._bare for b in batches))
+
+    def __len__(self) -> int:
+        return self.nodes.trees
+
+    def __getitem__(self, index: int | slice | Sequence[int] | Tensor) -> TreeBatch:
+        """Some of the trees: a number, a slice, a list or a tensor of numbers."""
+        if isinstance(index, int):
+            if not -len(self) <= index < len(self):
+                raise IndexError(f"tree {index} of a batch of {len(self)}")
+            index = slice(index % len(self), index % len(self) + 1)
+        if isinstance(index, slice):
+            start, stop, step = index.indices(len(self))
+            if step == 1:
+                return self._like(self.nodes.rows(start, max(start, stop)))
+            index = torch.arange(start, stop, step)
+        rows = torch.as_tensor(index, device=self.device)
+        if rows.dtype == torch.bool:
+            if rows.shape != (len(self),):
+                raise IndexError(f"a mask of shape {list(rows.shape)} for {len(self)} trees")
+            rows = nonzero(rows)
+        rows = rows.to(torch.int64).reshape(-1)
+        if bool(((rows < -len(self)) | (rows >= len(self))).any()):
+            raise IndexError(f"a tree out of range in a batch of {len(self)}")
+        rows = torch.where(rows < 0, rows + len(self), rows)
+        nodes = self.nodes
+        lengths = nodes.lengths[rows]
+        owner, place = repeat(lengths)
+        cells = nodes.offsets[rows][owner] + place
+        offsets = torch.cat([lengths.new_zeros(1), lengths.cumsum(0)])
+        parent = nodes.parent[cells]
+        shift = (offsets[:-1] - nodes.offsets[rows])[owner]
+        picked = Nodes(
+            torch.where(parent < 0, -1, parent + shift),
+            nodes.label[cells],
+            nodes.word[cells],
+            offsets,
+            nodes.width,
+            None if nodes.known_depth is None else nodes.known_depth[cells],
+            None if nodes.known_position is None else nodes.known_position[cells],
+        )
+        return self._like(picked)
+
+    def chunks(self, size: int) -> list[TreeBatch]:
+        """The batch in pieces of at most `size` trees; itself alone where it is no longer."""
+        if len(self) <= size:
+            return [self]
+        return [self[start : start + size] for start in range(0, len(self), size)]
+
+    def _like(self, nodes: Nodes) -> TreeBatch:
+        return TreeBatch.from_nodes(nodes, self.labels, self.words, self.kind, self._bare)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the tensors are."""
+        return self.nodes.parent.device
+
+    def to(self, device: torch.device | str) -> TreeBatch:
+        """The same trees on another device."""
+        return self if self.device == torch.device(device) else self._like(self.nodes.to(device))
+
+    @property
+    def lengths(self) -> Tensor:
+        """Number of nodes of every tree, int64 [B]."""
+        return self.nodes.lengths
+
+    @cached_property
+    def tokens(self) -> Tensor:
+        """Number of words of every tree, int64 [B]."""
+        counts = torch.zeros(len(self), dtype=torch.int64, device=self.device)
+        return counts.index_add_(0, self.nodes.segment, (self.nodes.word >= 0).long())
+
+    @cached_property
+    def mask(self) -> Tensor:
+        """Which cells of the padded tensors are nodes, bool [B,N]."""
+        width = torch.arange(self.nodes.width, device=self.device)
+        return width < self.lengths[:, None]
+
+    def padded(self, values: Tensor) -> Tensor:
+        """Values of the flat nodes [n] as a padded tensor [B,N]; -1 in the padding."""
+        shape = (len(self), self.nodes.width)
+        cells = torch.full(shape, -1, dtype=values.dtype, device=self.device)
+        nodes = self.nodes
+        place = torch.arange(len(nodes), device=self.device) - nodes.offsets[nodes.segment]
+        cells[nodes.segment, place] = values
+        return cells
+
+    @cached_property
+    def label(self) -> Tensor:
+        """Id of each node's label, int64 [B,N]."""
+        return self.padded(self.nodes.label)
+
+    @cached_property
+    def word(self) -> Tensor:
+        """Id of the word that a node holds, -1 where it holds none, int64 [B,N]."""
+        return self.padded(self.nodes.word)
+
+    @cached_property
+    def parent(self) -> Tensor:
+        """Place of each node's parent in its row, -1 at the root, int64 [B,N]."""
+        nodes = self.nodes
+        local = nodes.parent - nodes.offsets[nodes.segment]
+        return self.padded(torch.where(nodes.parent < 0, -1, local))
+
+    @cached_property
+    def position(self) -> Tensor:
+        """Place of each node among its siblings, int64 [B,N]."""
+        return self.padded(self.nodes.position)
+
+    @cached_property
+    def height(self) -> Tensor:
+        """Nodes on the longest way down, 1 at a leaf, int64 [B,N]."""
+        return self.padded(self.nodes.height)
+
+    @cached_property
+    def production(self) -> Tensor:
+        """Key of each node's label and ordered child labels, 0 for a leaf, int64 [B,N]."""
+        return self.padded(self.nodes.productions(self.labels.hashes))
+
+    def memo(self, key: object, make: Callable[[], T]) -> T:
+        """What `make` gives, made once for this batch (derived trees, self-kernels)."""
+        if key not in self._memo:
+            self._memo[key] = make()
+        value: T = self._memo[key]
+        return value
+
+    def skeleton(self) -> TreeBatch:
+        """The trees without words: leaves are part-of-speech tags."""
+        if not self._bare:
+            return self
+        return self.memo(
+            "skeleton",
+            lambda: TreeBatch.from_nodes(
+                views.without_bare_words(self.nodes), self.labels, self.words
+            ),
+        )
+
+    def lexicalized(self) -> TreeBatch:
+        """The trees with every word as a leaf of its own, labelled with the word."""
+        return self.memo("lexicalized", self._lexicalized)
+
+    def _lexicalized(self) -> TreeBatch:
+        nodes, labels = views.with_word_leaves(self.nodes, self.labels, self.words)
+        return TreeBatch.from_nodes(nodes, labels, self.words)
+
+    def dependencies(self, rules: str = "collins") -> TreeBatch:
+        """The dependency trees that the head rules give; dependency trees stay as they are."""
+        if self.kind == "dependency":
+            return self
+        return self.memo(("dependencies", rules), lambda: self._dependencies(rules))
+
+    def _dependencies(self, rules: str) -> TreeBatch:
+        nodes = to_dependencies(self.nodes, self.labels, rules)
+        return TreeBatch.from_nodes(nodes, self.words, self.words, "dependency")
+
+    def to_brackets(self) -> list[str]:
+        """One bracketing a tree; reading it again gives the same trees."""
+        if self.kind == "dependency":
+            raise TensorMTError("dependency trees have no bracketing: use to_heads() instead")
+        return bracketing.write(self.nodes.to("cpu"), self.labels, self.words)
+
+    def to_heads(self) -> tuple[list[list[str]], list[list[int]]]:
+        """Words and 1-based heads of dependency trees: the inverse of `from_heads`."""
+        if self.kind != "dependency":
+            raise TensorMTError("constituency trees have no head list: use dependencies() first")
+        return headlists.write(self.nodes.to("cpu"), self.words)
+
+    def __getstate__(self) -> dict[str, object]:
+        """For pickling: without what can be made again."""
+        names = ("nodes", "labels", "words", "kind", "_bare")
+        return {**{name: self.__dict__[name] for name in names}, "_memo": {}}
+
+    def __repr__(self) -> str:
+        return f"TreeBatch({len(self)} {self.kind} trees, {len(self.nodes)} nodes, {self.device})"

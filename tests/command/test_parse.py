@@ -1,0 +1,104 @@
+"""command: `tensormt parse` and `tensormt train-parser`."""
+
+import argparse
+import io
+import json
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from tensormt.command import parse
+from tensormt.command import train_parser as train
+from tensormt.errors import TensorMTError
+from tensormt.parser import Parser
+
+TREES = ["(TOP (S (NP (DT the) (NN dog)) (VP (VBD ran)) (. .)))", "(TOP (NP (NN town)))"] * 4
+
+
+def run(*words):
+    parser = argparse.ArgumentParser()
+    subparsers = parser.add_subparsers()
+    parse.add(subparsers)
+    train.add(subparsers)
+    args = parser.parse_args([str(word) for word in words])
+    return args.run(args)
+
+
+def test_parse_writes_one_tree_a_line(tmp_path, capsys):
+    text = ["A dog ran home.", "", "It is here. They left!", "caf\u00e9 \u2028 x"]
+    source, target = tmp_path / "a.txt", tmp_path / "a.ptb"
+    source.write_text("\n".join(text) + "\n", encoding="utf-8")
+    assert run("parse", source, "-o", target) == 0
+    expected = Parser.load().parse(text).to_brackets()
+    assert target.read_text(encoding="utf-8") == "\n".join(expected) + "\n"
+    assert len(list(tmp_path.iterdir())) == 2
+    assert capsys.readouterr() == ("", "")
+    assert run("parse", source) == 0
+    assert capsys.readouterr().out == target.read_text(encoding="utf-8")
+
+
+def test_parse_reads_standard_input(capsys, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"it is x-y . no")))
+    assert run("parse", "-", "--tokenized", "--whole") == 0
+    out = capsys.readouterr().out
+    assert out.count("\n") == 1
+    assert "x-y)" in out
+
+
+def test_parse_leaves_nothing_behind_when_it_fails(tmp_path, monkeypatch):
+    source, target = tmp_path / "a.txt", tmp_path / "a.ptb"
+    source.write_text("A dog.\n")
+    target.write_text("old\n")
+
+    def fail(*_):
+        raise RuntimeError("power cut")
+
+    monkeypatch.setattr(Parser, "parse", fail)
+    with pytest.raises(RuntimeError, match="power cut"):
+        run("parse", source, "-o", target)
+    assert target.read_text() == "old\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.ptb", "a.txt"]
+
+
+def test_parse_says_what_is_wrong(tmp_path):
+    with pytest.raises(TensorMTError, match=r"nothing.txt cannot be read"):
+        run("parse", tmp_path / "nothing.txt")
+    bad = tmp_path / "bad.txt"
+    bad.write_bytes(b"good\n\xff\xfe\n")
+    with pytest.raises(TensorMTError, match=r"bad.txt, line 2: not UTF-8 text"):
+        run("parse", bad)
+    bad.write_bytes(b"good\n")
+    with pytest.raises(TensorMTError, match="there is no folder"):
+        run("parse", bad, "-o", tmp_path / "none" / "a.ptb")
+
+
+def test_parse_warns_of_long_sentences_on_standard_error(tmp_path, capsys):
+    source = tmp_path / "a.txt"
+    source.write_text("a b c d e f\n")
+    assert run("parse", source, "--max-length", 3) == 0
+    assert "1 sentences have more than 3 tokens" in capsys.readouterr().err
+
+
+def test_train_and_use(tmp_path, capsys):
+    files = [tmp_path / name for name in ("train.ptb", "dev.ptb")]
+    for file in files:
+        file.write_text("\n".join(TREES) + "\n")
+    folder = tmp_path / "mine"
+    small = "--tokens 30 --hidden 8 --layers 1 --span 8 --label 8 --embedding 8 --characters 8"
+    options = [*small.split(), "--min-count", 1, "--rate", 0.02, "--warmup", 2]
+    data = ["--train", files[0], "--dev", files[1], "-o", folder]
+    assert run("train-parser", *data, *options, "--epochs", 2) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out).keys() == {"parser", "dev"}
+    assert "epoch 2/2" in err
+    test = ["--test", files[1], "--resume", "-q"]
+    assert run("train-parser", *data, *options, "--epochs", 3, *test) == 0
+    out, err = capsys.readouterr()
+    figures = json.loads(out)
+    assert figures["dev"] == figures["test"]
+    assert err == ""
+    source = tmp_path / "a.txt"
+    source.write_text("the dog ran .\n")
+    assert run("parse", source, "--parser", folder) == 0
+    assert "dog" in capsys.readouterr().out

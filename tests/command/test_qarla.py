@@ -1,0 +1,87 @@
+"""`tensormt qarla`: what it prints is what the library computes."""
+
+import argparse
+import json
+
+import pytest
+
+from tensormt.command import qarla as command
+from tensormt.data.judged import read_jsonl
+from tensormt.errors import TensorMTError
+from tensormt.qarla.cases import bed_from_texts
+from tensormt.qarla.findings import Options, make_report
+from tensormt.registry import make
+
+ROWS = [
+    {
+        "refs": ["the cat sat on the mat .", "a cat sat on the mat .", "the cat sits on a mat ."],
+        "sys": {"poor": ["mat cat", 1], "good": ["the cat sat on a mat .", 5], "odd": ["a dog", 2]},
+    },
+    {
+        "refs": ["it rained all day .", "the rain fell all day .", "all day long it rained ."],
+        "sys": {"poor": ["day", 1], "good": ["it rained the whole day .", 4], "odd": ["", 0]},
+    },
+    {
+        "refs": ["nobody knew .", "no one knew .", "nobody knew it .", "it was not known ."],
+        "sys": {"poor": ["nobody", 2], "good": ["nobody knew that .", 5], "odd": ["who knew", 3]},
+    },
+]
+METRICS = ["rouge1", "vector", "bleu:max_order=2"]
+
+
+@pytest.fixture
+def jsonl(tmp_path):
+    lines = []
+    for row in ROWS:
+        systems = {
+            name: {"hyp": hyp, "scores": {"fluency": score}}
+            for name, (hyp, score) in row["sys"].items()
+        }
+        lines.append(json.dumps({"doc": "d", "refs": row["refs"], "sys": systems}))
+    path = tmp_path / "set.jsonl"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path
+
+
+def run(*words):
+    parser = argparse.ArgumentParser()
+    command.add(parser.add_subparsers())
+    args = parser.parse_args(["qarla", *map(str, words)])
+    assert args.run(args) == 0
+
+
+def test_json_is_the_report(jsonl, capsys, tmp_path):
+    run(jsonl, "-m", *METRICS, "--human", "fluency", "--exclude", "rouge1", "-f", "json",
+        "--subset", "short=poor,odd", "--triples", "all", "--literal")  # fmt: skip
+    found = json.loads(capsys.readouterr().out)
+    test = read_jsonl(jsonl)
+    bed = bed_from_texts(test, METRICS, make)
+    options = Options("all", leave_one_out=False, exclude=("rouge1",))
+    expected = make_report(bed, test.systems, options, {"short": ["poor", "odd"]}, test.human)
+    assert found["kings"] == expected.kings
+    assert found["queens"] == expected.queens
+    assert found["best"] == expected.best
+    assert found["jacks"] == expected.jacks
+    assert found["cases"] == 3
+
+
+def test_text_shows_every_part(jsonl, capsys, tmp_path):
+    run(jsonl, "-m", *METRICS, "--human", "fluency", "--plots", tmp_path / "figures")
+    text = capsys.readouterr().out
+    for part in ("KING", "best set: ", "QUEEN", "fluency", "pearson with QUEEN", "JACK",
+                 "humans ranked first", "QUEEN(rouge1)", "KING against correlation"):  # fmt: skip
+        assert part in text
+    assert (tmp_path / "figures" / "king.png").exists()
+    run(jsonl, "-m", "rouge1", "--include", "rouge1")
+    assert "fluency" not in capsys.readouterr().out
+
+
+def test_mistakes(jsonl):
+    with pytest.raises(TensorMTError, match="--subset 'x': expected NAME=SYSTEM,SYSTEM"):
+        run(jsonl, "-m", "rouge1", "--subset", "x")
+    with pytest.raises(TensorMTError, match="no metric named 'rouge9'"):
+        run(jsonl, "-m", "rouge9")
+    with pytest.raises(TensorMTError, match=r"case 0 has 2 models.*needs at least 3"):
+        run(jsonl, "-m", "rouge1", "--max-references", 2)
+    with pytest.raises(TensorMTError, match="no case has two peers"):
+        run(jsonl, "-m", "rouge1", "--without", "poor", "odd")

@@ -1,0 +1,379 @@
+"""The command line, as people run it: real processes, real files, real signals."""
+
+import json
+import os
+import random
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+import sacrebleu
+
+import tensormt as tm
+from tensormt.command.main import build_parser, main
+from tensormt.data.segments import SegmentWriter
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+REFS = [str(EXAMPLES / "ref1.txt"), str(EXAMPLES / "ref2.txt")]
+SYSTEMS = [str(EXAMPLES / "sysA.txt"), str(EXAMPLES / "sysB.txt")]
+COMMAND = [sys.executable, "-m", "tensormt.command.main"]
+LIGHT = {**os.environ, "OMP_NUM_THREADS": "1"}
+
+
+def command(*arguments, **more):
+    return subprocess.run(
+        [*COMMAND, *arguments], capture_output=True, text=True, env=LIGHT, timeout=120, **more
+    )
+
+
+def here(capsys, *arguments):
+    """The command in this process: status, standard output, standard error."""
+    previous = signal.getsignal(signal.SIGTERM)
+    try:
+        status = main([str(argument) for argument in arguments])
+    finally:
+        signal.signal(signal.SIGTERM, previous)
+    return status, *capsys.readouterr()
+
+
+def trees(tmp_path):
+    """The examples as bracketings: each word under its own tag."""
+    paths = []
+    for name in ("ref1", "ref2", "sysA", "sysB"):
+        rows = (EXAMPLES / f"{name}.txt").read_text().splitlines()
+        path = tmp_path / f"{name}.ptb"
+        path.write_text(
+            "".join(f"(S {' '.join(f'(T{len(w)} {w})' for w in row.split())})\n" for row in rows)
+        )
+        paths.append(str(path))
+    return paths
+
+
+def test_score_json(capsys):
+    """The object that API.md describes, with sacrebleu's BLEU."""
+    status, out, err = here(
+        capsys, "score", *REFS, "-i", *SYSTEMS, "-m", "bleu", "nist", "bm", "-f", "json"
+    )
+    assert (status, err) == (0, "")
+    report = json.loads(out)
+    assert report["segments"] == 12
+    assert list(report["systems"]) == ["sysA.txt", "sysB.txt"]
+    hyps, refs = (
+        Path(SYSTEMS[0]).read_text().splitlines(),
+        [Path(ref).read_text().splitlines() for ref in REFS],
+    )
+    found = report["systems"]["sysA.txt"]
+    assert found["bleu"]["score"] == pytest.approx(sacrebleu.corpus_bleu(hyps, refs).score)
+    assert found["bleu"]["signature"].startswith("BLEU|order:4|")
+    assert report["systems"]["sysB.txt"]["nist"]["score"] < found["nist"]["score"]
+
+
+def test_score_trees_in_all_formats(tmp_path, capsys):
+    one, two, a, b = trees(tmp_path)
+    every = "bleu nist bm bma nm stm tkm hwcm dstm dtkm".split()
+    status, text, _ = here(capsys, "score", one, two, "-i", a, b, "--trees", "-m", *every)
+    assert status == 0
+    assert text.splitlines()[0].split() == ["system", *every]
+    assert "parser:given" in text
+    _, table, _ = here(capsys, "score", one, two, "-i", a, b, "--trees", "-m", *every, "-f", "tsv")
+    assert len(table.splitlines()) == 3
+    assert table.splitlines()[1].split("\t")[0] == "sysA.ptb"
+    _, latex, _ = here(capsys, "score", one, "-i", a, "--trees", "-m", "stm", "-f", "latex")
+    assert latex.startswith(r"\begin{tabular}{lr}")
+
+
+def test_documents(tmp_path, capsys):
+    docs = tmp_path / "docs"
+    docs.write_text("x\ny\n" * 6)
+    arguments = ("score", *REFS, "-i", SYSTEMS[0], "-m", "bleu", "--documents", "-f", "json")
+    _, out, _ = here(capsys, *arguments, "--docs", docs)
+    found = json.loads(out)["documents"]["sysA.txt"]
+    hyps, refs = (
+        Path(SYSTEMS[0]).read_text().splitlines(),
+        [Path(ref).read_text().splitlines() for ref in REFS],
+    )
+    expected = sacrebleu.corpus_bleu(hyps[::2], [ref[::2] for ref in refs]).score
+    assert found["x"]["bleu"] == pytest.approx(expected)
+    status, _, err = here(capsys, *arguments)
+    assert status == 2
+    assert "--documents needs document ids" in err
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "tsv", "parquet"])
+def test_segment_files(tmp_path, capsys, kind):
+    out = tmp_path / f"scores.{kind}"
+    here(
+        capsys, "score", *REFS, "-i", *SYSTEMS, "-m", "bleu", "bm", "--segments", out, "--chunk", 5
+    )
+    if kind == "jsonl":
+        rows = [json.loads(line) for line in out.read_text().splitlines()]
+    elif kind == "tsv":
+        head, *body = [line.split("\t") for line in out.read_text().splitlines()]
+        rows = [dict(zip(head, cells, strict=True)) for cells in body]
+    else:
+        rows = pq.read_table(out).to_pylist()
+    assert [int(row["segment"]) for row in rows] == [n for n in range(1, 13) for _ in range(2)]
+    assert [row["system"] for row in rows[:2]] == ["sysA.txt", "sysB.txt"]
+    hyp = tm.TokenBatch.from_text(Path(SYSTEMS[1]).read_text().splitlines())
+    refs = [tm.TokenBatch.from_text(Path(ref).read_text().splitlines()) for ref in REFS]
+    for name, metric in (("bleu", tm.BLEU()), ("bm", tm.BM())):
+        assert [float(row[name]) for row in rows[1::2]] == pytest.approx(
+            metric(hyp, refs).tolist(), abs=1e-12
+        )
+    assert sorted(path.name for path in tmp_path.iterdir()) == [out.name]
+
+
+def test_compare(capsys):
+    arguments = ("compare", *REFS, "-i", *SYSTEMS, "-m", "bleu")
+    status, text, _ = here(capsys, *arguments)
+    assert status == 0
+    assert "paired bootstrap, 1000 resamples, seed 12345" in text
+    _, out, _ = here(capsys, *arguments, "--paired-ar", "--samples", 99, "-f", "json")
+    report = json.loads(out)
+    assert (report["test"], report["samples"]) == ("ar", 99)
+    assert report["comparisons"][0]["system"] == "sysB.txt"
+    assert report["comparisons"][0]["p"] == pytest.approx(0.01)
+
+
+def test_list_help_version_completion(capsys):
+    _, out, _ = here(capsys, "list")
+    assert all(f"\n{name} " in f"\n{out}" for name in ("bleu", "nist", "stm", "dtkm"))
+    assert "stm:max_depth=4,balance=precision,lexical=False" in out
+    for arguments in (["--help"], ["score", "--help"], ["--version"]):
+        with pytest.raises(SystemExit) as stop:
+            build_parser().parse_args(arguments)
+        assert stop.value.code == 0
+    out = capsys.readouterr().out
+    assert "examples:" in out
+    assert f"tensormt {tm.__version__}" in out
+    with pytest.raises(SystemExit):
+        build_parser().parse_args(["--print-completion", "bash"])
+    assert "complete" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["score", "gone.txt", "-i", SYSTEMS[0]], "gone.txt cannot be read: No such file"),
+        (["score", "-i", SYSTEMS[0]], "no references: name at least one"),
+        (["score", REFS[0], "-i", SYSTEMS[0], "-m", "blue"], "no metric named 'blue'"),
+        (["score", REFS[0], "-i", SYSTEMS[0], "--resume"], "--resume goes with --segments"),
+        (["parse", REFS[0], "--device", "cuda"], "no CUDA device is available here"),
+        (["score", REFS[0], "-i", SYSTEMS[0], "--segments", "a.txt"], "must end in .jsonl"),
+        (["score", REFS[0], "-i", SYSTEMS[0], "--chunk", "0"], "--chunk 0: expected at least 1"),
+        (
+            ["score", REFS[0], "-i", SYSTEMS[0], "-m", "bleu", "--segments", "no/such/a.jsonl"],
+            "a.jsonl cannot be written: No such file",
+        ),
+        (["compare", REFS[0], "-i", SYSTEMS[0], "-m", "bleu"], "one system only"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_status_2(capsys, arguments, message):
+    status, out, err = here(capsys, *arguments)
+    assert (status, out) == (2, "")
+    assert err.startswith("tensormt: ")
+    assert err.count("\n") == 1
+    assert message in err
+
+
+# --- real processes -----------------------------------------------------------------------------
+
+
+def test_misaligned_files_in_a_real_process(tmp_path):
+    short = tmp_path / "short.txt"
+    short.write_text("a\nb\n")
+    result = command("score", REFS[0], "-i", str(short), "-m", "bleu")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert f"{REFS[0]} has 12 lines, {short} has 2: they must align" in result.stderr
+
+
+def test_standard_input():
+    text = Path(SYSTEMS[0]).read_text()
+    result = command("score", REFS[0], "-i", "-", "-m", "bleu", "-f", "tsv", input=text)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.startswith("system\tbleu\n")
+
+
+def test_closed_pipe(tmp_path):
+    """`| head -0`: no complaint, and the segment file is whole."""
+    out = tmp_path / "s.jsonl"
+    line = " ".join(
+        [*COMMAND, "score", REFS[0], "-i", SYSTEMS[0], "-m", "bleu", "--segments", str(out)]
+    )
+    result = subprocess.run(
+        ["bash", "-c", f"{line} | head -c 0; exit ${{PIPESTATUS[0]}}"],
+        capture_output=True,
+        text=True,
+        env=LIGHT,
+    )
+    assert (result.returncode, result.stderr) in ((141, ""), (0, ""))
+    assert len(out.read_text().splitlines()) == 12
+
+
+def test_full_disk():
+    """/dev/full takes the table."""
+    with open("/dev/full", "w") as full:
+        result = subprocess.run(
+            [*COMMAND, "score", REFS[0], "-i", SYSTEMS[0], "-m", "bleu"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=LIGHT,
+        )
+    assert result.returncode == 2
+    assert "No space left on device" in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_disk_that_fills_up_on_the_way(long, tmp_path):
+    """A limit on the size of files stands for a full disk: what was written is kept."""
+    folder, whole, table = long
+    out = tmp_path / "s.jsonl"
+    result = command(
+        *_disturbed(folder, out),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, 40_000)),
+    )
+    assert result.returncode == 2
+    assert "s.jsonl cannot be written: File too large" in result.stderr
+    assert "segments are kept, go on with --resume" in result.stderr
+    assert result.stderr.count("\n") == 1
+    again = command(*_disturbed(folder, out), "--resume")
+    assert (again.returncode, again.stdout) == (0, table)
+    assert out.read_bytes() == whole
+
+
+@pytest.fixture(scope="module")
+def long(tmp_path_factory):
+    """Many segments, so that a run can be disturbed."""
+    folder = tmp_path_factory.mktemp("long")
+    for name in ("ref1.txt", "sysA.txt"):
+        rows = (EXAMPLES / name).read_text() * 400
+        (folder / name).write_text(rows)
+    plain = folder / "plain.jsonl"
+    result = command(*_disturbed(folder, plain))
+    assert result.returncode == 0, result.stderr
+    return folder, plain.read_bytes(), result.stdout
+
+
+def _disturbed(folder, out):
+    files = str(folder / "ref1.txt"), "-i", str(folder / "sysA.txt")
+    more = ("-m", "bleu", "nist", "bm", "--chunk", "20", "--segments", str(out))
+    return ("score", *files, *more)
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_signals(long, tmp_path, number, status):
+    """Ctrl-C and SIGTERM: one sentence, their status, and the run can go on."""
+    folder, whole, table = long
+    out = tmp_path / "s.jsonl"
+    process = subprocess.Popen(
+        [*COMMAND, *_disturbed(folder, out)],
+        stderr=subprocess.PIPE,
+        text=True,
+        env=LIGHT,
+        # tests that run in the background of a shell inherit an ignored Ctrl-C
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
+    )
+    _wait_for(tmp_path / "s.jsonl.state", process)
+    process.send_signal(number)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == status
+    assert err.startswith("tensormt: stopped by")
+    assert err.count("\n") == 1
+    assert not out.exists()
+    again = command(*_disturbed(folder, out), "--resume")
+    assert again.returncode == 0, again.stderr
+    assert out.read_bytes() == whole
+    assert again.stdout == table
+
+
+def test_kill_at_random_moments_then_resume(long, tmp_path):
+    """Ten kills -9, then the end: byte for byte the file of an undisturbed run."""
+    folder, whole, table = long
+    out = tmp_path / "s.jsonl"
+    rng = random.Random(8)
+    for _ in range(10):
+        state = _text(tmp_path / "s.jsonl.state")
+        process = subprocess.Popen(
+            [*COMMAND, *_disturbed(folder, out), "--resume"],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env=LIGHT,
+        )
+        _wait_for(tmp_path / "s.jsonl.state", process, state)
+        time.sleep(rng.random() * 0.1)
+        process.kill()
+        process.wait()
+    again = command(*_disturbed(folder, out), "--resume")
+    assert again.returncode == 0, again.stderr
+    assert out.read_bytes() == whole
+    assert again.stdout == table
+    assert state  # the kills came in the middle: the last one too had chunks before it
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["s.jsonl"]
+
+
+def test_resume_refuses_other_input(long, tmp_path, capsys):
+    folder, _, _ = long
+    out = tmp_path / "s.jsonl"
+    (tmp_path / "s.jsonl.part").write_text("")
+    state = {"fingerprint": "other", "done": 0, "bytes": 0, "corpus": {}, "documents": {}}
+    (tmp_path / "s.jsonl.state").write_text(json.dumps(state))
+    status, _, err = here(capsys, *_disturbed(folder, out), "--resume")
+    assert status == 2
+    assert "cannot resume" in err
+    assert "inputs or options have changed" in err
+
+
+def test_resume_refuses_a_damaged_past(long, tmp_path, capsys):
+    """A short part file, a damaged state, another spelling of a metric: one sentence each."""
+    folder, _, _ = long
+    out = tmp_path / "s.jsonl"
+    part, state = tmp_path / "s.jsonl.part", tmp_path / "s.jsonl.state"
+    docs = tmp_path / "docs"
+    docs.write_text("x\n" * (12 * 400))
+    arguments = (*_disturbed(folder, out), "--docs", str(docs))
+    process = subprocess.Popen([*COMMAND, *arguments], env=LIGHT, stderr=subprocess.DEVNULL)
+    _wait_for(state, process)
+    process.kill()
+    process.wait()
+    kept, marked = part.read_bytes(), state.read_text()
+    renamed = ["bleu:max_order=4" if argument == "bleu" else argument for argument in arguments]
+    for name, content, call, message in (
+        ("other spelling", None, renamed, "inputs or options have changed"),
+        ("documents", None, [*arguments, "--documents"], "inputs or options have changed"),
+        ("short part", (part, b""), arguments, "is shorter than it was"),
+        ("damaged state", (state, b"{"), arguments, "is damaged"),
+    ):
+        part.write_bytes(kept)
+        state.write_text(marked)
+        if content:
+            content[0].write_bytes(content[1])
+        status, _, err = here(capsys, *call, "--resume")
+        if json.loads(marked)["bytes"] or name != "short part":
+            assert status == 2, name
+            assert message in err, name
+
+
+def test_two_runs_on_one_file(tmp_path):
+    one = SegmentWriter(str(tmp_path / "a.jsonl"), "x", ["bleu"], resume=False)
+    with pytest.raises(tm.TensorMTError, match="another run is writing"):
+        SegmentWriter(str(tmp_path / "a.jsonl"), "x", ["bleu"], resume=True)
+    one.finish()
+
+
+def _text(path):
+    return path.read_text() if path.exists() else ""
+
+
+def _wait_for(path, process, before=""):
+    """Wait until the process has written its (next) state."""
+    limit = time.monotonic() + 60
+    while _text(path) == before:
+        assert process.poll() is None, "the command ended before it began"
+        assert time.monotonic() < limit
+        time.sleep(0.01)

@@ -1,0 +1,204 @@
+"""Input files: text, rows, markup; chunks, alignment, errors with their place."""
+
+import gzip
+import json
+import os
+import threading
+
+import pytest
+
+import tensormt as tm
+from tensormt.data.corpora import Corpus, open_corpus
+from tensormt.data.markup import read_markup
+
+
+def write(path, *lines):
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return str(path)
+
+
+def gather(corpus, size=2, start=0):
+    hyps, refs, docs = {}, [[] for _ in corpus.refs], []
+    for chunk in corpus.chunks(size, start):
+        assert len(chunk) <= size
+        for name, lines in chunk.hyps.items():
+            hyps.setdefault(name, []).extend(lines)
+        for stream, lines in zip(refs, chunk.refs, strict=True):
+            stream.extend(lines)
+        docs.extend(chunk.docs or [])
+    return list(hyps.values()), refs, docs
+
+
+def test_text_files_in_chunks(tmp_path):
+    hyp = write(tmp_path / "hyp", "a", "", "c", "d", "e")
+    one, two = write(tmp_path / "r1", "A", "B", "", "D", "E"), write(tmp_path / "r2", *"12345")
+    corpus = open_corpus([hyp], [one, two])
+    assert corpus.segments == 5
+    for size in (1, 2, 5, 9):
+        found = gather(corpus, size)
+        assert found == ([["a", "", "c", "d", "e"]], [["A", "B", "", "D", "E"], [*"12345"]], [])
+    assert gather(corpus, 2, start=3)[0] == [["d", "e"]]
+
+
+def test_line_ends_and_gzip(tmp_path):
+    (tmp_path / "dos").write_bytes("\ufeffa\r\nb".encode())
+    with gzip.open(tmp_path / "r.gz", "wb") as file:
+        file.write(b"A\nB\n")
+    corpus = open_corpus([str(tmp_path / "dos")], [str(tmp_path / "r.gz")])
+    assert gather(corpus)[:2] == ([["a", "b"]], [["A", "B"]])
+
+
+def test_rows(tmp_path):
+    rows = [
+        {"hypothesis": "a", "references": ["A", "B"], "doc": "x", "source": "s"},
+        {"hypothesis": "b", "references": ["C"], "doc": 7},
+        {"hypothesis": "", "reference": "D", "doc": "x"},
+    ]
+    path = write(tmp_path / "rows.jsonl", *map(json.dumps, rows))
+    found = gather(open_corpus([path], []))
+    assert found == ([["a", "b", ""]], [["A", "C", "D"], ["B", None, None]], ["x", "7", "x"])
+    table = write(
+        tmp_path / "rows.tsv",
+        "source\thypothesis\treference1\treference2\tdoc",
+        "s\ta\tA\tB\tx",
+        "s\tb\tC\t\ty",
+    )
+    found = gather(open_corpus([table], []))
+    assert found == ([["a", "b"]], [["A", "C"], ["B", None]], ["x", "y"])
+
+
+SGM = """<refset setid="t" srclang="de" trglang="en">
+<DOC docid="d1" sysid="r1"><seg id=1> A &amp; B </seg>
+<seg id=2>C</seg></DOC>
+<DOC docid="d1" sysid="r2"><seg id=1>X</seg></DOC>
+<DOC docid="d2" sysid="r1"><seg id="1">E</seg></DOC></refset>"""
+TST = """<tstset><doc docid="d1" sysid="s"><hl><seg id="1">a</seg></hl><p><seg id="2">c</seg></p>
+</doc><doc docid="d2" sysid="s"><seg id="1">e</seg></doc></tstset>"""
+WMT = """<?xml version='1.0'?><dataset id="x"><doc id="d1" origlang="de">
+<src lang="de"><p><seg id="1">q</seg></p></src>
+<ref lang="en" translator="A"><p><seg id="1">A</seg></p></ref>
+<hyp system="one"><p><seg id="1">a</seg></p></hyp>
+<hyp system="two"><p><seg id="1">b</seg></p></hyp></doc></dataset>"""
+
+
+def test_mteval_markup(tmp_path):
+    refs, hyps = tmp_path / "ref.sgm", tmp_path / "hyp.sgm"
+    refs.write_text(SGM)
+    hyps.write_text(TST)
+    found = gather(open_corpus([str(hyps)], [str(refs)]))
+    assert found == (
+        [["a", "c", "e"]],
+        [["A & B", "C", "E"], ["X", None, None]],
+        ["d1", "d1", "d2"],
+    )
+
+
+def test_markup_is_aligned_by_document_and_segment(tmp_path):
+    """The second file follows the order of the first, whatever its own; both have the same ids."""
+    refs, hyps = tmp_path / "ref.sgm.gz", tmp_path / "hyp.sgm"
+    with gzip.open(refs, "wt") as file:
+        file.write(SGM)
+    turned = """<tstset><doc docid="d2" sysid="s"><seg id="1">e</seg></doc>
+    <doc docid="d1" sysid="s"><seg id="2">c</seg><seg id="1">a</seg></doc></tstset>"""
+    hyps.write_text(turned)
+    found = gather(open_corpus([str(hyps)], [str(refs)]))
+    assert found == (
+        [["e", "c", "a"]],
+        [["E", "C", "A & B"], [None, None, "X"]],
+        ["d2", "d1", "d1"],
+    )
+    hyps.write_text(turned.replace('<seg id="2">c</seg>', ""))
+    read_markup.cache_clear()
+    with pytest.raises(tm.TensorMTError, match="segment '2' of document 'd1' is in only one of"):
+        open_corpus([str(hyps)], [str(refs)])
+
+
+def test_pipes_are_kept(tmp_path):
+    """Process substitution: what can be read only once is copied."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    feeder = threading.Thread(target=lambda: pipe.write_text("A\nB\n"))
+    feeder.start()
+    corpus = open_corpus([write(tmp_path / "hyp", "a", "b")], [str(pipe)])
+    feeder.join()
+    for _ in range(2):
+        assert gather(corpus)[1] == [["A", "B"]]
+    with pytest.raises(tm.TensorMTError, match="Is a directory"):
+        open_corpus([str(tmp_path)], [str(tmp_path / "hyp")])
+
+
+def test_row_files_must_agree_on_references(tmp_path):
+    row = '{"hypothesis": "a", "references": ["A"]}'
+    paths = [write(tmp_path / f"{name}.jsonl", row) for name in "ab"]
+    assert gather(open_corpus(paths, [])) == ([["a"], ["a"]], [["A"]], [])
+    write(tmp_path / "b.jsonl", row.replace("A", "B"))
+    with pytest.raises(tm.TensorMTError, match="segment 1: the hypothesis files have different"):
+        open_corpus(paths, [])
+    write(tmp_path / "b.jsonl", row.replace('"A"', '"A", "B"'))
+    with pytest.raises(tm.TensorMTError, match="different references"):
+        open_corpus(paths, [])
+
+
+def test_damaged_gzip(tmp_path):
+    path = tmp_path / "a.gz"
+    with gzip.open(path, "wb") as file:
+        file.write(b"a\n" * 1000)
+    data = bytearray(path.read_bytes())
+    data[12:20] = b"\xff" * 8
+    path.write_bytes(data)
+    with pytest.raises(tm.TensorMTError, match="cannot be read"):
+        open_corpus([str(path)], [str(path)])
+
+
+def test_wmt_markup(tmp_path):
+    path = tmp_path / "wmt.xml"
+    path.write_text(WMT)
+    corpus = open_corpus([str(path)], [])
+    assert list(corpus.hyps) == ["one", "two"]
+    assert gather(corpus) == ([["a"], ["b"]], [["A"]], ["d1"])
+
+
+def test_misaligned_and_missing(tmp_path):
+    two, three = write(tmp_path / "two", "a", "b"), write(tmp_path / "three", *"abc")
+    with pytest.raises(tm.TensorMTError, match=r"three has 3 lines, .*two has 2: they must align"):
+        open_corpus([two], [three])
+    with pytest.raises(tm.TensorMTError, match="gone cannot be read: No such file"):
+        open_corpus([two], [str(tmp_path / "gone")])
+    with pytest.raises(tm.TensorMTError, match="no references: name at least one"):
+        open_corpus([two], [])
+    with pytest.raises(tm.TensorMTError, match="two systems are called"):
+        open_corpus([two, two], [two])
+    with pytest.raises(tm.TensorMTError, match="reference 1 has 1 segments, hypothesis 'a' has 2"):
+        Corpus.of_lists({"a": ["x", "y"]}, [["z"]])
+
+
+def test_segment_without_any_reference(tmp_path):
+    hyp = write(tmp_path / "hyp", *"abcd")
+    refs = [write(tmp_path / "r1", "A", "B", "", "D"), write(tmp_path / "r2", "A", "B", " ", "")]
+    with pytest.raises(tm.TensorMTError, match="segment 3 has no reference"):
+        gather(open_corpus([hyp], refs))
+
+
+def test_not_utf8(tmp_path):
+    (tmp_path / "bad").write_bytes(b"a\nb\n\xff\n")
+    ref = write(tmp_path / "r", *"abc")
+    with pytest.raises(tm.TensorMTError, match=r"bad, line 3: not UTF-8"):
+        gather(open_corpus([str(tmp_path / "bad")], [ref]))
+
+
+@pytest.mark.parametrize(
+    ("name", "lines", "message"),
+    [
+        ("a.jsonl", ["{"], "line 1: not a JSON object"),
+        ("a.jsonl", ["[]"], "line 1: expected a JSON object"),
+        ("a.jsonl", ['{"hypothesis": "a", "references": [1]}'], "'references' must be a list of"),
+        ("a.jsonl", ['{"references": ["a"]}'], "line 1: the row has no 'hypothesis'"),
+        ("a.tsv", ["x\ty"], "line 1: expected a head"),
+        ("a.tsv", ["hypothesis\treference", "a"], "line 2: 1 columns, the head has 2"),
+        ("a.tsv", ["hypothesis\treference\treference"], "two columns have one name"),
+        ("a.sgm", ["nothing"], "no <seg>"),
+    ],
+)
+def test_bad_rows(tmp_path, name, lines, message):
+    with pytest.raises(tm.TensorMTError, match=message):
+        open_corpus([write(tmp_path / name, *lines)], [])

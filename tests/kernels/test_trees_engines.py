@@ -1,0 +1,118 @@
+"""The engines: counts against Counter, keys against interning, the kernel against integers."""
+
+import math
+import random
+from collections import Counter
+
+import oracles
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tensormt as tm
+from tensormt.kernels import hashing
+from tensormt.kernels.chains import chain_keys
+from tensormt.kernels.counts import Keys, clipped, totals
+from tensormt.kernels.subtrees import subtree_keys
+
+seeds = st.integers(0, 2**32)
+
+
+def keys_of(pairs):
+    groups, keys = zip(*sorted(pairs, key=lambda p: p[0]), strict=True) if pairs else ((), ())
+    return Keys(
+        torch.tensor(groups, dtype=torch.int64), hashing.mix(torch.tensor(keys, dtype=torch.int64))
+    )
+
+
+@given(seeds, st.integers(1, 12), st.integers(1, 9))
+def test_clipped_counts_equal_counters(seed, groups, references):
+    rng = random.Random(seed)
+
+    def occurrences():
+        return [(rng.randrange(groups), rng.randrange(8)) for _ in range(rng.randrange(60))]
+
+    hyp, refs = occurrences(), [occurrences() for _ in range(references)]
+    counters = [Counter(ref) for ref in refs]
+    expected = [0] * groups
+    for (group, key), count in Counter(hyp).items():
+        expected[group] += min(count, max(ref[group, key] for ref in counters))
+    assert clipped(keys_of(hyp), [keys_of(ref) for ref in refs], groups).tolist() == expected
+    sizes = Counter(group for group, _ in hyp)
+    assert totals(keys_of(hyp), groups).tolist() == [sizes[group] for group in range(groups)]
+
+
+def test_counts_pass_2_to_the_24():
+    """One more than float32 can count."""
+    size = 2**24 + 1
+    many = Keys(torch.zeros(size, dtype=torch.int64), torch.full((size,), 7))
+    assert clipped(many, [many], 1).tolist() == [size]
+    assert totals(many, 1).tolist() == [size]
+
+
+def random_batch(seed, dependency):
+    rng = random.Random(seed)
+    trees = [oracles.random_tree(rng, rng.randint(1, 30)) for _ in range(8)]
+    batch = tm.TreeBatch.from_brackets([oracles.brackets(tree) for tree in trees])
+    if dependency:
+        return batch.dependencies(), [oracles.from_heads(*oracles.dependencies(t)) for t in trees]
+    return batch, [oracles.skeleton(tree) for tree in trees]
+
+
+@given(seeds, st.integers(1, 5), st.booleans())
+def test_subtree_keys_are_exact_interning(seed, depth, dependency):
+    """Two subtrees have one key exactly where they are equal, per segment and depth."""
+    batch, trees = random_batch(seed, dependency)
+    keys = subtree_keys(batch.nodes, batch.labels.hashes, depth)
+    found = Counter(zip(keys.group.tolist(), keys.key.tolist(), strict=True))
+    expected = Counter()
+    for segment, tree in enumerate(trees):
+        for n in range(1, depth + 1):
+            for part, count in oracles.subtrees(tree, n).items():
+                expected[(n - 1) * len(trees) + segment, part] = count
+    assert sorted(found.values()) == sorted(expected.values())
+    by_group, by_part = {}, {}
+    for (group, _), count in found.items():
+        by_group.setdefault(group, []).append(count)
+    for (group, _), count in expected.items():
+        by_part.setdefault(group, []).append(count)
+    assert {g: sorted(c) for g, c in by_group.items()} == {g: sorted(c) for g, c in by_part.items()}
+    kinds = {(group // len(trees), part) for group, part in expected}
+    assert len({(group // len(trees), key) for group, key in found}) == len(kinds)
+
+
+@given(seeds, st.integers(1, 5))
+def test_chain_keys_are_exact_interning(seed, length):
+    batch, trees = random_batch(seed, True)
+    keys = chain_keys(batch.nodes, batch.labels.hashes, length)
+    found = Counter(zip((keys.group // len(trees)).tolist(), keys.key.tolist(), strict=True))
+    expected = Counter()
+    for tree in trees:
+        for n in range(1, length + 1):
+            for chain, count in oracles.chains(tree, n).items():
+                expected[n - 1, chain] += count
+    assert sorted(found.values()) == sorted(expected.values())
+    assert len(found) == len(expected)
+
+
+@given(seeds, st.booleans())
+def test_kernel_is_symmetric_and_exact(seed, dependency):
+    batch, trees = random_batch(seed, dependency)
+    metric = tm.DTKM() if dependency else tm.TKM()
+    turned = batch[::-1]
+    there, back = metric.log_kernel(batch, turned), metric.log_kernel(turned, batch)
+    assert torch.allclose(there, back.flip(0).flip(0), rtol=1e-12, atol=1e-12)
+    expected = [oracles.kernel(a, b) for a, b in zip(trees, trees[::-1], strict=True)]
+    logs = [math.log(value) if value else -math.inf for value in expected]
+    assert there.tolist() == pytest.approx(logs, rel=1e-12, abs=1e-12)
+
+
+def test_known_collisions_of_a_weaker_hash_are_apart():
+    """A trial that used one multiplier for labels and places merged trees such as these."""
+    lines = ["(A (B b) (C c))", "(A (C c) (B b))", "(B (A a) (C c))", "(A (B (C c)))", "(A (B b))"]
+    batch = tm.TreeBatch.from_brackets(lines)
+    roots = batch.production[:, 0].tolist()
+    assert len(set(roots)) == len(lines) - 1  # the last two share the production A → B
+    keys = subtree_keys(batch.nodes, batch.labels.hashes, 3)
+    assert len(set(keys.key[keys.group >= 2 * len(lines)].tolist())) == 1

@@ -1,0 +1,78 @@
+"""Device discipline of the n-gram family without a GPU: see pretend.py."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+import torch
+from pretend import Away, Watch, home
+
+from tensormt.kernels.ngrams import clipped_matches
+from tensormt.ngram import BLEU, BM, BMA, NIST, NM, References
+from tensormt.ngram.base import NgramMetric
+from tensormt.ngram.bleu import bleu
+from tensormt.ngram.sharing import match_shares, reference_shares
+from tensormt.text.tokens import TokenBatch
+
+METRICS = [
+    BLEU(),
+    BLEU(lowercase=True, smooth="floor", effective_order=True),
+    NIST(),
+    NIST(info="segment"),
+    NM(),
+    NM(weighting="zipf"),
+    BM(),
+    BM(recurrence="occurrences"),
+    BMA(weighting="zipf"),
+]
+
+
+def batches() -> tuple[TokenBatch, list[TokenBatch]]:
+    rng = random.Random(4)
+    lines = [
+        [" ".join(rng.choices("aAbcde", k=rng.randint(1, 12))) for _ in range(9)] for _ in range(3)
+    ]
+    lines[1][3] = ""
+    lines[2][5] = " ".join(rng.choices("abcde", k=300))
+    hyp, *refs = TokenBatch.from_texts(lines)
+    return hyp, [*refs[:1], TokenBatch.from_text(lines[2])]
+
+
+@pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.signature)
+def test_everything_stays_on_the_device(metric: NgramMetric) -> None:
+    hyp, refs = batches()
+    expected = metric.statistics(hyp, refs)
+    with Watch():
+        there = metric.statistics(hyp.to("cuda"), [ref.to("cuda") for ref in refs])
+        scores = metric.score(there)
+    assert isinstance(there, Away)
+    assert isinstance(scores, Away)
+    torch.testing.assert_close(home(there), expected, rtol=0, atol=1e-12)
+
+
+def test_references_move() -> None:
+    hyp, refs = batches()
+    with Watch():
+        ready = References(refs).to("cuda")
+        there = BLEU().statistics(hyp.to("cuda"), ready)
+        shares = (reference_shares(ready), match_shares(hyp.to("cuda"), ready))
+    assert torch.equal(home(there), BLEU().statistics(hyp, refs))
+    assert torch.equal(home(shares[0]), reference_shares(refs))
+    assert torch.equal(home(shares[1]), match_shares(hyp, refs))
+
+
+def test_id_tensors_never_wait_for_the_device() -> None:
+    ids = torch.tensor([[1, 2, 3, 1, 2], [4, 4, 4, 0, 0]])
+    refs = torch.tensor([[[1, 2, 3, 4], [3, 1, 2, 0]], [[4, 4, 0, 0], [4, 5, 0, 0]]])
+    lengths, widths = torch.tensor([5, 3]), torch.tensor([[4, 3], [2, 2]])
+    expected = clipped_matches(ids, lengths, refs, widths, 2)
+    assert expected.tolist() == [[3, 3], [2, 1]]
+    with Watch() as watch:
+        there = [part.to("cuda") for part in (ids, lengths, refs, widths)]
+        matched = clipped_matches(*there, 2)
+        score = bleu(matched, matched + 1, there[1], there[1])
+    assert isinstance(matched, Away)
+    assert isinstance(score, Away)
+    assert torch.equal(home(matched), expected)
+    assert not watch.syncs, watch.syncs

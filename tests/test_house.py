@@ -1,0 +1,69 @@
+"""The house: imports point one way, and importing the package imports nothing heavy or rare."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent / "tensormt"
+
+# from the bottom up: a module may import modules of its own row and of rows above it in this list
+LAYERS = [
+    ["version", "errors"],
+    ["data"],
+    ["kernels"],
+    ["text"],
+    ["trees"],
+    ["metric"],
+    ["syntax", "ngram"],
+    ["registry"],
+    ["parser"],
+    ["scoring", "significance"],
+    ["metaeval"],
+    ["qarla"],
+    ["train"],
+    ["command"],
+]
+LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
+# module → the only one that may import it
+OWNERS = {"supar": "parser.model", "matplotlib": "qarla.plots", "torchmetrics": "train.states"}
+
+
+def modules():
+    for path in sorted(ROOT.rglob("*.py")):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        yield ".".join(part for part in parts if part != "__init__"), path
+
+
+def imports(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{path}: relative import"
+            yield node.module
+            if node.module == "tensormt":
+                yield from (f"tensormt.{alias.name}" for alias in node.names)
+
+
+@pytest.mark.parametrize(("name", "path"), list(modules()), ids=lambda p: str(p))
+def test_imports_point_down(name, path):
+    room = name.split(".")[0]
+    if not room:
+        return  # the package itself gathers the public names
+    assert room in LEVEL, f"{name}: give the room {room} a place in LAYERS"
+    for target in imports(path):
+        parts = target.split(".")
+        if parts[0] == "tensormt" and len(parts) > 1 and parts[1] in LEVEL:
+            assert LEVEL[parts[1]] <= LEVEL[room], f"{name} imports {target}, which lies above it"
+        owner = OWNERS.get(parts[0])
+        assert owner in (None, name), f"{name} imports {parts[0]}: only {owner} may"
+
+
+def test_import_is_light():
+    heavy = ["supar", "transformers", "nltk", "stanza", "torchmetrics", "scipy", "matplotlib"]
+    code = f"import sys, tensormt; print([m for m in {heavy} if m in sys.modules])"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert result.stdout.strip() == "[]", result.stdout + result.stderr
