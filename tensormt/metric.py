@@ -6,6 +6,8 @@ Segment scores are `score(s)`, the corpus score `score(s.sum(0))`, a document's 
 of its rows, a bootstrap `score(weights @ s)`, many machines a sum. The first statistic is always
 the number of segments (1 in every row): metrics that smooth single segments but not sums (HWCM,
 BM) see from it which of the two they hold.
+
+What `hyp` and `refs` are is said by `reads`: tokens or trees (tensormt.reading).
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import torch
 from torch import Tensor
 
 from tensormt.errors import TensorMTError
+from tensormt.reading import Reading
 from tensormt.version import __version__
 
 __all__ = ["Metric", "check_aligned"]
@@ -27,7 +30,7 @@ Batch = TypeVar("Batch", bound=Any)
 
 def check_aligned(hyp: Any, refs: Sequence[Any]) -> None:
     """Raise unless there is a reference and all have as many segments as the hypothesis."""
-    if not refs:
+    if not len(refs):
         raise TensorMTError("no reference given: pass a list of at least one batch of references")
     for number, ref in enumerate(refs, 1):
         if len(ref) != len(hyp):
@@ -38,9 +41,15 @@ def check_aligned(hyp: Any, refs: Sequence[Any]) -> None:
 
 
 class Metric(ABC, Generic[Batch]):
-    """Base of all metrics; a subclass gives `name`, `options`, `statistics` and `score`."""
+    """Base of all metrics: a subclass gives `name`, `reads`, `options`, `statistics`, `score`."""
 
     name: ClassVar[str]
+    digits: ClassVar[int] = 4  # behind the point, where a score is shown to people
+
+    @property
+    @abstractmethod
+    def reads(self) -> Reading:
+        """What the metric reads of a text, tokens or trees."""
 
     @abstractmethod
     def options(self) -> dict[str, object]:
@@ -64,6 +73,15 @@ class Metric(ABC, Generic[Batch]):
     def corpus(self, hyp: Batch, refs: Sequence[Batch]) -> Tensor:
         """The corpus score, float64 []."""
         return self.score(self.statistics(hyp, refs).sum(0), segment=False)
+
+    @property
+    def awaits_counts(self) -> bool:
+        """Whether counts over all references have to be gathered first, with `fit`."""
+        return False
+
+    def fit(self, refs: Sequence[Batch]) -> Metric[Batch]:
+        """Count what the metric needs of all references, or of one more piece of them."""
+        return self
 
     def documents(
         self, hyp: Batch, refs: Sequence[Batch], ids: Sequence[Hashable]

@@ -1,6 +1,6 @@
 """Segments laid out as columns [T,b], in parts of similar length that fit the cache.
 
-The comparison of compare.py wants tokens along the first axis and segments along the last, so that
+The comparison of ngrams.py wants tokens along the first axis and segments along the last, so that
 every step runs over contiguous segments; sorting by length keeps the padding small.
 """
 
@@ -12,7 +12,6 @@ import torch
 from torch import Tensor
 
 from tensormt.kernels.ngrams import LONGEST
-from tensormt.text.tokens import TokenBatch
 
 __all__ = ["column_type", "columns", "cut", "tailed"]
 
@@ -46,16 +45,14 @@ def _segments(length: int) -> int:
     return _CELLS // (length * length if length <= LONGEST else length)
 
 
-def column_type(batch: TokenBatch) -> torch.dtype:
-    """The shortest integer type for the ids of a batch, one more id, and two kinds of padding."""
-    if batch.dictionary is None:
-        return batch.tokens.dtype
-    return torch.int16 if len(batch.dictionary) < (1 << 15) - 2 else torch.int32
+def column_type(ids: int) -> torch.dtype:
+    """The shortest integer type for so many ids, one more id, and two kinds of padding."""
+    return torch.int16 if ids < (1 << 15) - 2 else torch.int32
 
 
-def tailed(tokens: Tensor) -> Tensor:
-    """Tokens [n] with a tail behind them, so that a window of columns may start at any of them."""
-    return torch.nn.functional.pad(tokens, (0, LONGEST + 1))
+def tailed(tokens: Tensor, width: int = LONGEST) -> Tensor:
+    """Tokens [n] with a tail, so that a window of `width` may start at any of them."""
+    return torch.nn.functional.pad(tokens, (0, width + 1))
 
 
 def columns(tokens: Tensor, starts: Tensor, lengths: Tensor, side: int, spare: int = 0) -> Tensor:

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from tensormt.kernels.arrays import equal
 
-__all__ = ["LONGEST", "Order", "clipped_matches", "compare"]
+__all__ = ["LONGEST", "Order", "clipped_matches", "compare", "different", "share"]
 
 # longest segment whose counts fit one byte
 LONGEST = 255
@@ -71,6 +71,30 @@ def compare(hyp: Tensor, refs: Tensor, max_order: int) -> list[Order]:
         rows = [same[r * width : (r + 1) * width].sum(0, dtype=dtype) for r in range(number)]
         orders.append(Order(rank.sum(0, dtype=dtype), torch.stack(rows)))
     return orders
+
+
+def different(refs: Tensor, lengths: Tensor, max_order: int) -> Tensor:
+    """Different n-grams of references [R,T+1,b] together, int64 [b,N]; lengths [R,b].
+
+    The last row and what lies beyond a reference is padding, as for the references of `compare`.
+    """
+    low = torch.iinfo(refs.dtype).min
+    number = torch.zeros(refs.shape[2], max_order, dtype=torch.int64, device=refs.device)
+    # what stands before the first reference is one that holds nothing
+    nothing = refs.new_full((1, 1, refs.shape[2]), low + 1)
+    for r, own in enumerate(lengths):
+        # as a hypothesis a reference takes the other padding
+        hyp = torch.where(refs[r, :-1] == low + 1, low, refs[r, :-1])
+        for n, order in enumerate(compare(hyp, refs[:r] if r else nothing, max_order)):
+            place = torch.arange(order.rank.shape[0], device=refs.device)[:, None]
+            new = (order.rank == 0) & (order.counts.amax(0) == 0)
+            number[:, n] += (new & (place < own - n)).sum(0)
+    return number
+
+
+def share(part: Tensor, whole: Tensor) -> Tensor:
+    """part / whole of counts, float64; 1 where there is nothing to share."""
+    return torch.where(whole > 0, part.double() / whole.clamp_min(1), 1.0)
 
 
 def clipped_matches(

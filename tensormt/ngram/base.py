@@ -1,21 +1,29 @@
-"""What the n-gram metrics share: how text is read, and counts over the whole test set."""
+"""What the n-gram metrics share: how text is read, and counts over the whole test set.
+
+A metric says in `count` what it takes from a comparison of hypotheses and references; text
+(`statistics`) and token ids (tensormt.train.functional) both end there.
+"""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 import torch
 from torch import Tensor
 
 from tensormt.errors import TensorMTError
 from tensormt.metric import Metric
+from tensormt.ngram.comparison import Comparison
 from tensormt.ngram.frequencies import Frequencies
+from tensormt.ngram.matching import matches
 from tensormt.ngram.references import References
+from tensormt.reading import Tokens
 from tensormt.text.tokenizer import check_name
 from tensormt.text.tokens import TokenBatch
 
-__all__ = ["NgramMetric", "TestSetMetric", "choose", "totals"]
+__all__ = ["NgramMetric", "TestSetMetric", "choose"]
 
 Self = TypeVar("Self", bound="TestSetMetric")
 
@@ -27,12 +35,6 @@ def choose(what: str, value: str, known: Sequence[str]) -> str:
     return value
 
 
-def totals(lengths: Tensor, max_order: int) -> Tensor:
-    """The number of n-grams of each order in segments of lengths [B], int64 [B,N]."""
-    orders = torch.arange(max_order, device=lengths.device)
-    return (lengths[:, None] - orders).clamp_min(0)
-
-
 class NgramMetric(Metric[TokenBatch]):
     """A metric on n-grams up to `max_order`.
 
@@ -41,6 +43,9 @@ class NgramMetric(Metric[TokenBatch]):
     its types are lowered.
     """
 
+    dtype: ClassVar[torch.dtype] = torch.float64  # of the statistics
+    counts: Frequencies | None = None  # of the whole test set, where a metric takes them
+
     def __init__(self, max_order: int, tokenize: str, lowercase: bool) -> None:
         if not isinstance(max_order, int) or max_order < 1:
             raise TensorMTError(f"max_order is {max_order!r}: expected an integer of at least 1")
@@ -48,18 +53,66 @@ class NgramMetric(Metric[TokenBatch]):
         self.max_order = max_order
         self.tokenize = tokenize
         self.lowercase = lowercase
+        self._seen: Tokens | None = None  # how the batches scored last had been read
+
+    @property
+    def reads(self) -> Tokens:
+        """Tokens, by the metric's tokeniser and case."""
+        return Tokens(self.tokenize, self.lowercase)
 
     def options(self) -> dict[str, object]:
+        """Order, case and tokeniser: those of the batches, where some have been scored."""
+        read = self._seen or self.reads
         return {
             "order": self.max_order,
-            "case": "lc" if self.lowercase else "mixed",
-            "tok": self.tokenize,
+            "case": "lc" if read.lowercase else "mixed",
+            "tok": read.tokenize,
         }
 
     def read(self, hyp: TokenBatch, refs: Sequence[TokenBatch]) -> tuple[TokenBatch, References]:
         """Hypothesis and prepared references in the case that the metric wants."""
+        for batch in (hyp, *refs):
+            self.reads.check(self.name, batch)
+        self._seen = self.reads.of(hyp)
         ready = refs if isinstance(refs, References) else References(refs)
         return (hyp.lowered, ready.lowered) if self.lowercase else (hyp, ready)
+
+    @property
+    @abstractmethod
+    def width(self) -> int:
+        """The number of statistics, K."""
+
+    @abstractmethod
+    def count(self, part: Comparison, table: Frequencies | None) -> Tensor:
+        """Statistics [...,K] of a comparison; table: the test set's counts, where needed."""
+
+    @property
+    def needs_table(self) -> bool:
+        """Whether these settings use the counts over the whole test set."""
+        return False
+
+    @property
+    def awaits_counts(self) -> bool:
+        """Whether the counts over the whole test set are needed and not given yet."""
+        return self.needs_table and self.counts is None
+
+    def table(self, refs: References) -> Frequencies | None:
+        """The counts of the test set to which these references belong, where they are needed."""
+        if not self.needs_table:
+            return None
+        if self.counts is None:
+            return refs.frequencies(self.max_order)
+        self.counts.check(refs[0])
+        return self.counts
+
+    def statistics(self, hyp: TokenBatch, refs: Sequence[TokenBatch]) -> Tensor:
+        """Sufficient statistics of every segment, [B,K]."""
+        hyp, ready = self.read(hyp, refs)
+        table = self.table(ready)
+        rows = torch.empty(len(hyp), self.width, dtype=self.dtype, device=hyp.device)
+        for some, part in matches(hyp, ready, self.max_order):
+            rows[some] = self.count(part, table)
+        return rows
 
 
 class TestSetMetric(NgramMetric):
@@ -82,21 +135,9 @@ class TestSetMetric(NgramMetric):
             )
         self.counts = counts
 
-    @property
-    def needs_table(self) -> bool:
-        """Whether these settings use the counts over the whole test set."""
-        return True
-
     def fit(self: Self, refs: Sequence[TokenBatch]) -> Self:
         """Count the n-grams of the references of the test set, or of one more piece of it."""
         if self.counts is None:
             self.counts = Frequencies(self.max_order)
         self.counts.add([ref.lowered for ref in refs] if self.lowercase else refs)
         return self
-
-    def frequencies(self, refs: References) -> Frequencies:
-        """The counts of the test set to which these references belong."""
-        if self.counts is None:
-            return refs.frequencies(self.max_order)
-        self.counts.check(refs[0])
-        return self.counts

@@ -11,7 +11,6 @@ as the precision, as Liu & Gildea (2005) do.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar
 
 import torch
@@ -19,9 +18,9 @@ from torch import Tensor
 
 from tensormt.errors import TensorMTError
 from tensormt.kernels.lengths import brevity_penalty
-from tensormt.ngram.base import NgramMetric, choose, totals
-from tensormt.ngram.matching import matches
-from tensormt.text.tokens import TokenBatch
+from tensormt.ngram.base import NgramMetric, choose
+from tensormt.ngram.comparison import Comparison
+from tensormt.ngram.frequencies import Frequencies
 
 __all__ = ["BLEU", "SMOOTHINGS", "bleu"]
 
@@ -74,6 +73,8 @@ class BLEU(NgramMetric):
     """BLEU-N; statistics [B, 3+2N] int64: segments, length, reference length, matched, totals."""
 
     name: ClassVar[str] = "BLEU"
+    digits: ClassVar[int] = 2  # as sacrebleu prints it
+    dtype: ClassVar[torch.dtype] = torch.int64
 
     def __init__(
         self,
@@ -102,19 +103,14 @@ class BLEU(NgramMetric):
             "smooth": self.smooth + value,
         }
 
-    def statistics(self, hyp: TokenBatch, refs: Sequence[TokenBatch]) -> Tensor:
-        hyp, ready = self.read(hyp, refs)
-        size = self.max_order
-        rows = torch.empty(len(hyp), 3 + 2 * size, dtype=torch.int64, device=hyp.device)
-        for part in matches(hyp, ready, size):
-            rows[part.rows, 3 : 3 + size] = torch.stack(
-                [order.matched.sum(0) for order in part.orders], 1
-            )
-        rows[:, 0] = 1
-        rows[:, 1] = hyp.lengths
-        rows[:, 2] = ready.closest_lengths(hyp.lengths)
-        rows[:, 3 + size :] = totals(hyp.lengths, size)
-        return rows
+    @property
+    def width(self) -> int:
+        """Three, and two for each order."""
+        return 3 + 2 * self.max_order
+
+    def count(self, part: Comparison, table: Frequencies | None) -> Tensor:
+        """Segments, length, closest reference length, matches and n-grams of each order."""
+        return torch.cat([part.head(part.closest), part.matched, part.totals], -1)
 
     def score(self, statistics: Tensor, *, segment: bool | None = None) -> Tensor:
         size = self.max_order

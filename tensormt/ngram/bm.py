@@ -11,18 +11,16 @@ segments are scored without smoothing. Scores are on the paper's scale, not time
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from tensormt.kernels.lengths import brevity_penalty
-from tensormt.ngram.base import TestSetMetric, choose, totals
+from tensormt.ngram.base import TestSetMetric, choose
+from tensormt.ngram.comparison import Comparison
 from tensormt.ngram.frequencies import Frequencies
-from tensormt.ngram.matching import matches
-from tensormt.ngram.weights import counted, held, recurrence, single, zipf
-from tensormt.text.tokens import TokenBatch
+from tensormt.ngram.weights import recurrence, single, zipf
 
 __all__ = ["BM", "BMA"]
 
@@ -58,37 +56,23 @@ class BM(TestSetMetric):
 
     @property
     def needs_table(self) -> bool:
+        """Whether counts over the whole test set are needed."""
         return self.weighting == "zipf"
 
-    def statistics(self, hyp: TokenBatch, refs: Sequence[TokenBatch]) -> Tensor:
-        hyp, ready = self.read(hyp, refs)
-        size = self.max_order
-        table = self.frequencies(ready) if self.weighting == "zipf" else None
-        rows = torch.empty(len(hyp), 3 + 4 * size, dtype=torch.float64, device=hyp.device)
-        _, matched, possible, weighted, once = _columns(rows, size)
-        for part in matches(hyp, ready, size):
-            found = [held(order) for order in part.orders]
-            if table is None:
-                weights = recurrence(part, found, ready, self.recurrence == "occurrences")
-            else:
-                counts = counted(part, found, hyp, table)
-                weights = zipf(found, counts, ready.number[part.rows], table)
-            matched[part.rows] = torch.stack(
-                [order.matched.sum(0) for order in part.orders], 1
-            ).double()
-            weighted[part.rows] = torch.stack(
-                [
-                    here.sums(weight, len(part.rows))
-                    for here, weight in zip(found, weights, strict=True)
-                ],
-                1,
-            )
-        rows[:, 0] = 1
-        rows[:, 1] = hyp.lengths
-        rows[:, 2] = ready.closest_lengths(hyp.lengths)
-        possible[:] = totals(hyp.lengths, size)
-        once[:] = single(ready, size, table)
-        return rows
+    @property
+    def width(self) -> int:
+        """Three, and four for each order."""
+        return 3 + 4 * self.max_order
+
+    def count(self, part: Comparison, table: Frequencies | None) -> Tensor:
+        """Segments, lengths, and N each of matches, n-grams, sums of R, R of one held once."""
+        if table is None:
+            weights = recurrence(part, self.recurrence == "occurrences")
+        else:
+            weights = zipf(part, part.counted(table), table)
+        once = part.along(single(part.refs, self.max_order, table))
+        blocks = [part.matched, part.totals, part.sums(weights), once]
+        return torch.cat([part.head(part.closest), *blocks], -1)
 
     def score(self, statistics: Tensor, *, segment: bool | None = None) -> Tensor:
         rows = statistics.double()

@@ -1,14 +1,14 @@
 """The matches of a whole batch, part by part.
 
-Segments of similar length are laid out as columns and compared outright (compare.py); segments of
-more than 255 tokens, where the square of the length tells, go through the sorting counter. Both
-give the same numbers.
+Segments of similar length are laid out as columns and compared outright (kernels/ngrams.py);
+segments of more than 255 tokens, where the square of the length tells, go through the sorting
+counter. Both give the same numbers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -17,23 +17,30 @@ from tensormt.kernels.arrays import argsort, nonzero
 from tensormt.kernels.columns import columns, cut, tailed
 from tensormt.kernels.counts import occurrences
 from tensormt.kernels.ngrams import LONGEST, Order, compare
+from tensormt.ngram.comparison import Comparison
 from tensormt.ngram.keys import ngrams
 from tensormt.ngram.references import References
 from tensormt.text.tokens import TokenBatch
 
-__all__ = ["Matches", "matches"]
+__all__ = ["matches"]
 
 
-class Matches(NamedTuple):
-    """The matches of some segments: their rows [b], first tokens [b], and one Order for each n."""
+class _Rows:
+    """The facts of some rows of the references."""
 
-    rows: Tensor
-    starts: Tensor
-    orders: list[Order]
+    def __init__(self, refs: References, rows: Tensor) -> None:
+        self._refs, self._rows = refs, rows
+        self.lengths, self.number = refs.lengths[:, rows], refs.number[rows]
+
+    def diversity(self, max_order: int) -> Tensor:
+        """Different n-grams over all n-grams of the references, float64 [b,N]."""
+        return self._refs.diversity(max_order)[self._rows]
 
 
-def matches(hyp: TokenBatch, refs: References, max_order: int) -> Iterator[Matches]:
-    """The matches of all segments, part by part; every segment is in exactly one part.
+def matches(
+    hyp: TokenBatch, refs: References, max_order: int
+) -> Iterator[tuple[Tensor, Comparison]]:
+    """Rows [b] and their comparison, part by part; every segment is in exactly one part.
 
     Segments of similar length share a part. One host sync a part (its longest segments).
     """
@@ -43,12 +50,18 @@ def matches(hyp: TokenBatch, refs: References, max_order: int) -> Iterator[Match
     sizes = longest[order].tolist()
     for low, high in cut(sizes):
         rows = order[low:high]
+        lengths, starts = hyp.lengths[rows], hyp.starts[rows]
         if sizes[high - 1] > LONGEST:
             found = _sorted(hyp[rows], [stream[rows] for stream in refs], max_order)
         else:
-            ours = columns(tokens, hyp.starts[rows], hyp.lengths[rows], 0)
-            found = compare(ours, refs.columns(rows), max_order)
-        yield Matches(rows, hyp.starts[rows], found)
+            found = compare(columns(tokens, starts, lengths, 0), refs.columns(rows), max_order)
+        hashes = partial(_hashes, hyp, starts, lengths)
+        yield rows, Comparison(found, lengths, _Rows(refs, rows), hashes)
+
+
+def _hashes(hyp: TokenBatch, starts: Tensor, lengths: Tensor) -> Tensor:
+    """Content hashes of the tokens of some segments as columns [T,b]."""
+    return columns(tailed(hyp.hashes, int(lengths.max())), starts, lengths, 0)
 
 
 def _sorted(hyp: TokenBatch, refs: list[TokenBatch], max_order: int) -> list[Order]:

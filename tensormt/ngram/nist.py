@@ -11,18 +11,15 @@ Eq. 9) multiplies every match's information by its weight R(g).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import ClassVar
 
 import torch
 from torch import Tensor
 
-from tensormt.ngram.base import TestSetMetric, choose, totals
+from tensormt.ngram.base import TestSetMetric, choose
+from tensormt.ngram.comparison import Comparison
 from tensormt.ngram.frequencies import Frequencies
-from tensormt.ngram.matching import Matches, matches
-from tensormt.ngram.references import References
-from tensormt.ngram.weights import Held, counted, held, information, recurrence, zipf
-from tensormt.text.tokens import TokenBatch
+from tensormt.ngram.weights import information, recurrence, zipf
 
 __all__ = ["NIST", "NM", "length_penalty"]
 
@@ -57,48 +54,33 @@ class NIST(TestSetMetric):
     def options(self) -> dict[str, object]:
         return {**super().options(), "info": self.info}
 
-    def statistics(self, hyp: TokenBatch, refs: Sequence[TokenBatch]) -> Tensor:
-        hyp, ready = self.read(hyp, refs)
-        size = self.max_order
-        table = self.frequencies(ready) if self.needs_table else None
-        words = ready.lengths.sum(0)
-        rows = torch.empty(len(hyp), 3 + 2 * size, dtype=torch.float64, device=hyp.device)
-        for part in matches(hyp, ready, size):
-            found = [held(order) for order in part.orders]
-            counts = None if table is None else counted(part, found, hyp, table)
-            if self.info == "segment" or table is None:
-                gains = information(part, found, None, words[part.rows])
-            else:
-                gains = information(part, found, counts, table.words)
-            weights = self.weights(part, found, ready, counts, table)
-            rows[part.rows, 3 : 3 + size] = torch.stack(
-                [
-                    here.sums(gain if weight is None else gain * weight, len(part.rows))
-                    for here, gain, weight in zip(found, gains, weights, strict=True)
-                ],
-                1,
-            )
-        rows[:, 0] = 1
-        rows[:, 1] = hyp.lengths
-        rows[:, 2] = ready.mean_lengths
-        rows[:, 3 + size :] = totals(hyp.lengths, size)
-        return rows
+    @property
+    def width(self) -> int:
+        """Three, and two for each order."""
+        return 3 + 2 * self.max_order
 
     @property
     def needs_table(self) -> bool:
         """Whether counts over the whole test set are needed."""
         return self.info == "testset"
 
+    def count(self, part: Comparison, table: Frequencies | None) -> Tensor:
+        """Segments, length, mean reference length, information and n-grams of each order."""
+        counts = None if table is None else part.counted(table)
+        whole = None if self.info == "segment" else counts
+        gains = information(part, whole, 0 if table is None else table.words)
+        weights = self.weights(part, counts, table)
+        if weights is not None:
+            gains = [gain * weight for gain, weight in zip(gains, weights, strict=True)]
+        mean = part.refs.lengths.sum(0).double() / part.refs.number.clamp_min(1)
+        head = part.head(part.along(mean.clamp_min(1)))
+        return torch.cat([head, part.sums(gains), part.totals], -1)
+
     def weights(
-        self,
-        part: Matches,
-        found: list[Held],
-        refs: References,
-        counts: list[Tensor] | None,
-        table: Frequencies | None,
-    ) -> Sequence[Tensor | None]:
-        """By what the information of each held n-gram is multiplied, [m] an order; None: by 1."""
-        return [None] * len(found)
+        self, part: Comparison, counts: list[Tensor] | None, table: Frequencies | None
+    ) -> list[Tensor] | None:
+        """By what the information of each n-gram is multiplied, [m] an order; None: by 1."""
+        return None
 
     def score(self, statistics: Tensor, *, segment: bool | None = None) -> Tensor:
         rows = statistics.double()
@@ -135,16 +117,13 @@ class NM(NIST):
 
     @property
     def needs_table(self) -> bool:
+        """Whether counts over the whole test set are needed."""
         return self.info == "testset" or self.weighting == "zipf"
 
     def weights(
-        self,
-        part: Matches,
-        found: list[Held],
-        refs: References,
-        counts: list[Tensor] | None,
-        table: Frequencies | None,
-    ) -> Sequence[Tensor | None]:
+        self, part: Comparison, counts: list[Tensor] | None, table: Frequencies | None
+    ) -> list[Tensor] | None:
+        """R(g) or R′(g) of each n-gram."""
         if self.weighting == "zipf" and counts is not None and table is not None:
-            return zipf(found, counts, refs.number[part.rows], table)
-        return recurrence(part, found, refs, self.recurrence == "occurrences")
+            return zipf(part, counts, table)
+        return recurrence(part, self.recurrence == "occurrences")

@@ -20,8 +20,7 @@ from tensormt.errors import TensorMTError
 from tensormt.kernels.arrays import argsort
 from tensormt.kernels.columns import column_type, columns, cut, tailed
 from tensormt.kernels.counts import spread
-from tensormt.kernels.lengths import closest
-from tensormt.kernels.ngrams import LONGEST, compare
+from tensormt.kernels.ngrams import LONGEST, different, share
 from tensormt.metric import check_aligned
 from tensormt.ngram.frequencies import Frequencies
 from tensormt.ngram.keys import ngrams
@@ -81,15 +80,6 @@ class References(Sequence[TokenBatch]):
         same = all(new is old for new, old in zip(lowered, self.streams, strict=True))
         return self if same else References(lowered)
 
-    @cached_property
-    def mean_lengths(self) -> Tensor:
-        """The mean length of each segment's references, float64 [B]."""
-        return self.lengths.sum(0).double() / self.number
-
-    def closest_lengths(self, lengths: Tensor) -> Tensor:
-        """The reference length closest to each of lengths [B], the shorter of two; int64 [B]."""
-        return closest(lengths, self.lengths.t())
-
     def totals(self, max_order: int) -> Tensor:
         """The number of n-grams in each segment's references, int64 [B,N]."""
         orders = torch.arange(max_order, device=self.device)
@@ -120,35 +110,25 @@ class References(Sequence[TokenBatch]):
                     part = References([stream[rows] for stream in self.streams])
                     found[rows] = part.spread(max_order).sum(2)
                 else:
-                    found[rows] = self._new(rows, max_order)
+                    found[rows] = different(self.columns(rows), self.lengths[:, rows], max_order)
             self._distinct[max_order] = found
         return self._distinct[max_order]
 
-    def _new(self, rows: Tensor, max_order: int) -> Tensor:
-        """`distinct` of some segments [b]: n-grams that stand nowhere before, int64 [b,N]."""
-        number = torch.zeros(rows.shape[0], max_order, dtype=torch.int64, device=rows.device)
-        laid = self.columns(rows)
-        # what stands before the first reference is one that holds nothing
-        nothing = laid.new_full((1, 1, rows.shape[0]), torch.iinfo(laid.dtype).min + 1)
-        for r, lengths in enumerate(self.lengths[:, rows]):
-            before = laid[:r] if r else nothing
-            for n, order in enumerate(compare(laid[r, :-1], before, max_order)):
-                place = torch.arange(order.rank.shape[0], device=rows.device)[:, None]
-                new = (order.rank == 0) & (order.counts.amax(0) == 0)
-                number[:, n] += (new & (place < lengths - n)).sum(0)
-        return number
-
     def diversity(self, max_order: int) -> Tensor:
         """Different n-grams over all n-grams of the references (Eq. 4), float64 [B,N]; 0/0 is 1."""
-        total = self.totals(max_order)
-        share = self.distinct(max_order).double() / total.clamp_min(1)
-        return torch.where(total > 0, share, 1.0)
+        return share(self.distinct(max_order), self.totals(max_order))
 
     def frequencies(self, max_order: int) -> Frequencies:
         """The n-gram counts of these references as a whole test set."""
         if max_order not in self._frequencies:
             self._frequencies[max_order] = Frequencies(max_order).add(self.streams)
         return self._frequencies[max_order]
+
+    @property
+    def _column_type(self) -> torch.dtype:
+        if self.dictionary is None:
+            return self.streams[0].tokens.dtype
+        return column_type(len(self.dictionary))
 
     @cached_property
     def _flat(self) -> tuple[Tensor, Tensor]:
@@ -157,7 +137,7 @@ class References(Sequence[TokenBatch]):
         sizes = [0, *(stream.tokens.shape[0] for stream in self.streams[:-1])]
         before = torch.tensor(sizes, device=self.device).cumsum(0)
         starts = torch.stack([stream.starts for stream in self.streams]) + before[:, None]
-        return tailed(tokens.to(column_type(self.streams[0]))), starts
+        return tailed(tokens.to(self._column_type)), starts
 
     def columns(self, rows: Tensor) -> Tensor:
         """The references of the segments rows [b] as columns [R,T+1,b], the last row padding."""
@@ -178,7 +158,7 @@ class References(Sequence[TokenBatch]):
             raise TensorMTError(
                 f"hypothesis on {hyp.device}, references on {self.device}: move one with .to()"
             )
-        dtype = column_type(self.streams[0])
+        dtype = self._column_type
         if hyp.dictionary is self.dictionary or hyp.dictionary is None or self.dictionary is None:
             return hyp.tokens.to(dtype)
         found = pc.index_in(hyp.dictionary.array, value_set=self.dictionary.array)

@@ -36,7 +36,7 @@ def match_shares(hyp: TokenBatch, refs: Sequence[TokenBatch], max_order: int = 4
     """Share of a system's clipped matches found in exactly 1…R references, float64 [N,R]."""
     ready = refs if isinstance(refs, References) else References(refs)
     counts = torch.zeros(max_order, len(ready), dtype=torch.int64, device=hyp.device)
-    for part in matches(hyp, ready, max_order):
+    for _, part in matches(hyp, ready, max_order):
         for row, order in zip(counts, part.orders, strict=True):
             # an n-gram without a match has no holder: it adds 0 to the first column
             column = (order.holders - 1).clamp_min_(0).view(-1)

@@ -21,14 +21,18 @@ references with `info="segment"`. A match that the counts lack adds nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad as padded
 
 from tensormt.errors import TensorMTError
-from tensormt.ngram import BLEU, BM, NIST
-from tensormt.ngram.base import NgramMetric, TestSetMetric
-from tensormt.train.parts import Part
+from tensormt.kernels import hashing
+from tensormt.kernels.ngrams import compare, different, share
+from tensormt.metric import Metric
+from tensormt.ngram.base import NgramMetric
+from tensormt.ngram.comparison import Comparison
 
 __all__ = ["lengths_of", "scores", "statistics"]
 
@@ -57,7 +61,7 @@ def lengths_of(ids: Tensor, lengths: Tensor | None, pad: Pad) -> Tensor:
 
 
 def statistics(
-    metric: NgramMetric,
+    metric: Metric[Any],
     hyp: Tensor,
     refs: Tensor,
     hyp_lengths: Tensor | None = None,
@@ -71,28 +75,79 @@ def statistics(
     refs [B,R,T'], lengths [B] or [B,K], and [B,R]. `prefixes`: of the first 0…T tokens of each,
     [B,T+1,X] or [B,K,T+1,X]; a prefix longer than the segment is the whole segment.
     """
-    _check(metric, hyp, refs)
+    counter = _check(metric, hyp, refs)
     samples = hyp if hyp.dim() == 3 else hyp[:, None]
     if hyp_lengths is not None and hyp.dim() == 2:
         hyp_lengths = hyp_lengths[:, None]
     ours = lengths_of(samples, hyp_lengths, pad)
     theirs = lengths_of(refs, ref_lengths, pad)
-    keep = isinstance(metric, TestSetMetric) and metric.needs_table
-    samples, refs = _narrow(samples, refs, keep)
+    samples, refs = _narrow(samples, refs, keep=counter.needs_table)
     size, number, width = samples.shape
     streams, other = refs.shape[1:]
     step = number * max(width, 1) * (streams * (other + 1) + width)
     step = max(_CELLS.get(hyp.device.type, _MOST_CELLS) // max(step, 1), 1)
     parts = [
-        Part(metric, samples[rows], refs[rows], ours[rows], theirs[rows], prefixes).statistics()
+        _counted(counter, samples[rows], refs[rows], ours[rows], theirs[rows], prefixes)
         for rows in (slice(k, k + step) for k in range(0, max(size, 1), step))
     ]
     found = torch.cat(parts)
     return found if hyp.dim() == 3 else found[:, 0]
 
 
-def scores(
+def _counted(
     metric: NgramMetric,
+    hyp: Tensor,
+    refs: Tensor,
+    lengths: Tensor,
+    ref_lengths: Tensor,
+    prefixes: bool,
+) -> Tensor:
+    """Statistics [b,K,(T+1,)X] of ids [b,K,T] and [b,R,T'] with lengths [b,K] and [b,R]."""
+    low = torch.iinfo(hyp.dtype).min
+    size, number = lengths.shape
+    columns = _columns(hyp.flatten(0, 1), lengths.flatten(), low)
+    # one more row below each reference keeps its n-grams apart from the next
+    rows = _columns(padded(refs, (0, 1)).flatten(0, 1), ref_lengths.flatten(), low + 1)
+    rows = rows.view(refs.shape[2] + 1, *refs.shape[:2]).permute(2, 0, 1).contiguous()
+    each = rows[..., None].expand(*rows.shape, number).flatten(-2)
+    facts = _Facts(rows, ref_lengths.t(), number)
+    orders = compare(columns, each, metric.max_order)
+    part = Comparison(
+        orders,
+        lengths.flatten(),
+        facts,
+        lambda: hashing.mix(columns.to(torch.int64)),
+        by_shape=True,
+        prefixes=prefixes,
+    )
+    found = metric.count(part, metric.counts if metric.needs_table else None)
+    return found.unflatten(0, (size, number))
+
+
+class _Facts:
+    """What metrics ask of references [R,T'+1,b], the same for each of K samples."""
+
+    def __init__(self, refs: Tensor, lengths: Tensor, samples: int) -> None:
+        self._refs, self._lengths, self._samples = refs, lengths, samples
+        self.lengths = lengths.repeat_interleave(samples, 1, output_size=lengths.shape[1] * samples)
+        self.number = (self.lengths > 0).sum(0)
+
+    def diversity(self, max_order: int) -> Tensor:
+        """Different n-grams over all n-grams of the references, float64 [b·K,N]; 0/0 is 1."""
+        orders = torch.arange(max_order, device=self._refs.device)
+        total = (self._lengths[..., None] - orders).clamp_min(0).sum(0)
+        found = share(different(self._refs, self._lengths, max_order), total)
+        return found[:, None].expand(-1, self._samples, -1).flatten(0, 1)
+
+
+def _columns(ids: Tensor, lengths: Tensor, padding: int) -> Tensor:
+    """Ids [b,T] as columns [T,b], what lies beyond the lengths [b] replaced."""
+    beyond = torch.arange(ids.shape[1], device=ids.device) >= lengths[:, None]
+    return ids.masked_fill(beyond, padding).t().contiguous()
+
+
+def scores(
+    metric: Metric[Any],
     hyp: Tensor,
     refs: Tensor,
     hyp_lengths: Tensor | None = None,
@@ -105,12 +160,14 @@ def scores(
     return metric.score(found, segment=True)
 
 
-def _check(metric: NgramMetric, hyp: Tensor, refs: Tensor) -> None:
-    if not isinstance(metric, BLEU | NIST | BM):
+def _check(metric: Metric[Any], hyp: Tensor, refs: Tensor) -> NgramMetric:
+    """The metric, if it counts n-grams and the tensors are as expected."""
+    if not hasattr(metric, "count"):
         raise TensorMTError(
-            f"{metric.name} does not work on token ids: use BLEU, NIST, BM, BMA or NM here, "
+            f"{metric.name} does not work on token ids: use a metric that reads tokens here, "
             "or a text reward with a parser"
         )
+    counter: NgramMetric = metric
     if hyp.dim() not in (2, 3) or refs.dim() != 3 or hyp.shape[0] != refs.shape[0]:
         raise TensorMTError(
             f"hypotheses of shape {list(hyp.shape)} and references of shape {list(refs.shape)}: "
@@ -122,14 +179,14 @@ def _check(metric: NgramMetric, hyp: Tensor, refs: Tensor) -> None:
         raise TensorMTError(
             f"hypotheses are {hyp.dtype}, references {refs.dtype}: expected one integer type"
         )
-    if isinstance(metric, TestSetMetric) and metric.needs_table:
-        table = metric.counts
-        if table is None or table.kind not in (None, ("ids", False)):
-            raise TensorMTError(
-                f"{metric.name} needs n-gram counts of token ids: call metric.fit with "
-                "TokenBatch.from_ids batches of all references first"
-                + (', or take info="segment"' if isinstance(metric, NIST) else "")
-            )
+    kinds = (None, ("ids", False))
+    if counter.needs_table and (counter.counts is None or counter.counts.kind not in kinds):
+        raise TensorMTError(
+            f"{metric.name} needs n-gram counts of token ids: call metric.fit with "
+            "TokenBatch.from_ids batches of all references first"
+            + (', or take info="segment"' if hasattr(metric, "info") else "")
+        )
+    return counter
 
 
 def _narrow(hyp: Tensor, refs: Tensor, keep: bool) -> tuple[Tensor, Tensor]:

@@ -15,6 +15,7 @@ from tensormt.errors import TensorMTError
 from tensormt.kernels import columns
 from tensormt.kernels import ngrams as compare
 from tensormt.kernels.counts import Keys, clipped, occurrences, spread
+from tensormt.kernels.lengths import closest
 from tensormt.ngram import References, matching, references
 from tensormt.ngram.keys import ngrams, orders
 from tensormt.text.tokens import TokenBatch
@@ -41,11 +42,11 @@ def check(rows: list[tuple[list[str], list[list[str]]]], top: int) -> None:
     """Every rank and count of every part against plain Python."""
     hyp, refs = batches(rows)
     seen = []
-    for part in matching.matches(hyp, refs, top):
-        seen += part.rows.tolist()
-        for column, row in enumerate(part.rows.tolist()):
+    for some, part in matching.matches(hyp, refs, top):
+        seen += some.tolist()
+        for column, row in enumerate(some.tolist()):
             tokens, others = rows[row]
-            assert int(part.starts[column]) == sum(len(h) for h, _ in rows[:row])
+            assert int(part.hyp_lengths[column]) == len(rows[row][0])
             for n, order in enumerate(part.orders, 1):
                 found = oracle.grams(tokens, n)
                 real = len(found)
@@ -197,6 +198,5 @@ def test_references_say_what_is_missing() -> None:
 
 def test_closest_length_prefers_the_shorter() -> None:
     refs = References.from_text([["a a a a a", "a"], ["a a a", ""], ["a a a a a a a a a", "a a a"]])
-    assert refs.closest_lengths(torch.tensor([4, 2])).tolist() == [3, 1]
-    assert refs.closest_lengths(torch.tensor([0, 9])).tolist() == [3, 3]
-    assert refs.mean_lengths.tolist() == [17 / 3, 2.0]
+    assert closest(torch.tensor([4, 2]), refs.lengths.t()).tolist() == [3, 1]
+    assert closest(torch.tensor([0, 9]), refs.lengths.t()).tolist() == [3, 3]

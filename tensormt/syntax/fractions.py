@@ -1,0 +1,138 @@
+"""Means over orders of clipped counts over counts: what STM, HWCM and DSTM have in common.
+
+    precision = mean over orders n of clipped(n) / count(n)
+
+Counts are those of the hypothesis, clipped by the largest count in any single reference. An order
+in which a tree has no key is left out of the mean; an empty hypothesis scores 0. Documents and
+corpora sum the counts.
+
+Balance, beyond the paper, because a precision rewards short output: `recall` and `f1` look at each
+reference alone, P and R being the means over orders of clipped / count of the hypothesis and of the
+reference, F = 2PR/(P+R); the best reference (the first of equals) gives the segment its counts.
+`brevity` multiplies the paper's score by BLEU's brevity penalty, with the closest reference length
+in tokens (the shorter of equals).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from tensormt.errors import TensorMTError
+from tensormt.kernels.counts import Keys, clipped, totals
+from tensormt.kernels.lengths import brevity_penalty, closest
+from tensormt.syntax.base import CHUNK, TreeMetric
+from tensormt.trees.batch import TreeBatch
+
+__all__ = ["BALANCES", "Fractions"]
+
+_MOST = 1000  # orders: deeper subtrees than any tree has
+BALANCES = ("precision", "recall", "f1", "brevity")
+
+
+class Fractions(TreeMetric):
+    """Means over orders of clipped counts over counts.
+
+    Statistics: segments, clipped [D], hypothesis counts [D]; recall and f1 add the reference's
+    counts [D], brevity the hypothesis's and the closest reference's length.
+    """
+
+    orders: int
+    epsilon: ClassVar[float] = 0.0
+
+    def __init__(self, orders: int, balance: str, what: str) -> None:
+        if isinstance(orders, bool) or not isinstance(orders, int) or not 1 <= orders <= _MOST:
+            raise TensorMTError(
+                f"{self.name}: {what} is {orders!r}, expected an integer from 1 to {_MOST}"
+            )
+        if balance not in BALANCES:
+            raise TensorMTError(
+                f"{self.name}: no balance named {balance!r}, choose one of {', '.join(BALANCES)}"
+            )
+        self.orders, self.balance = orders, balance
+
+    @abstractmethod
+    def keys(self, batch: TreeBatch) -> Keys:
+        """Keys of the batch with group = (order - 1) · B + segment."""
+
+    def statistics(self, hyp: TreeBatch, refs: Sequence[TreeBatch]) -> Tensor:
+        """Int64 [B,K]."""
+        self.check(hyp, refs)
+        batches = [self.trees(batch) for batch in (hyp, *refs)]
+        parts = zip(*(batch.chunks(CHUNK) for batch in batches), strict=True)
+        rows = torch.cat([self._chunk(*part) for part in parts])
+        if self.balance == "brevity":
+            near = closest(hyp.tokens, torch.stack([ref.tokens for ref in refs], 1))
+            rows = torch.cat([rows, hyp.tokens[:, None], near[:, None]], 1)
+        return rows
+
+    def _columns(self) -> int:
+        return (
+            1
+            + 2 * self.orders
+            + {"recall": self.orders, "f1": self.orders, "brevity": 2}.get(self.balance, 0)
+        )
+
+    def _chunk(self, hyp: TreeBatch, *refs: TreeBatch) -> Tensor:
+        groups = len(hyp) * self.orders
+        shape = (self.orders, len(hyp))
+        own = self.keys(hyp)
+        others = [self.keys(ref) for ref in refs]
+        count = totals(own, groups).view(shape).T
+        one = count.new_ones(len(hyp), 1)
+        if self.balance in ("recall", "f1"):
+            best = count.new_full((len(hyp),), -1, dtype=torch.float64)
+            row = count.new_zeros(len(hyp), self._columns())
+            for ref, keys in zip(refs, others, strict=True):
+                both = clipped(own, [keys], groups).view(shape).T
+                candidate = torch.cat([one, both, count, totals(keys, groups).view(shape).T], 1)
+                score = torch.where(ref.lengths > 0, self.score(candidate, segment=True), -1)
+                row = torch.where((score > best)[:, None], candidate, row)
+                best = torch.maximum(score, best)
+            return torch.where((best < 0)[:, None], torch.cat([one, row[:, 1:]], 1), row)
+        return torch.cat([one, clipped(own, others, groups).view(shape).T, count], 1)
+
+    def score(self, statistics: Tensor, *, segment: bool | None = None) -> Tensor:
+        """Float64 [...]."""
+        table = statistics.to(torch.float64)
+        size = self.orders
+        both, count, rest = torch.split(
+            table[..., 1:], [size, size, self._columns() - 1 - 2 * size], -1
+        )
+        single = table[..., 0] == 1 if segment is None else torch.full_like(table[..., 0], segment)
+        floor = single.to(torch.float64) * self.epsilon
+        precision = _mean_fraction(both, count, floor)
+        if self.balance in ("recall", "f1"):
+            score = recall = _mean_fraction(both, rest, floor)
+            if self.balance == "f1":
+                total = precision + recall
+                score = torch.where(total > 0, 2 * precision * recall / total.clamp(min=1e-300), 0)
+        elif self.balance == "brevity":
+            score = precision * brevity_penalty(rest[..., 0], rest[..., 1])
+        else:
+            score = precision
+        return torch.where(count[..., 0] > 0, score, 0)
+
+    def options(self) -> dict[str, object]:
+        """Depth or length, balance, then what trees are compared."""
+        more = {"epsilon": self.epsilon} if self.epsilon else {}
+        return {
+            self.order_name: self.orders,
+            "balance": self.balance,
+            **self.tree_options(),
+            **more,
+        }
+
+    order_name: ClassVar[str] = "depth"
+
+
+def _mean_fraction(part: Tensor, whole: Tensor, floor: Tensor) -> Tensor:
+    """Mean over the orders with a whole of part / whole, zero fractions raised to the floor."""
+    present = whole > 0
+    fraction = part / whole.clamp(min=1)
+    fraction = torch.where(fraction > 0, fraction, floor[..., None])
+    return (fraction * present).sum(-1) / present.sum(-1).clamp(min=1)

@@ -1,0 +1,32 @@
+"""HWCM: shared headword chains up to a length (Liu & Gildea 2005, section 2.3).
+
+Zero fractions become 1e-3 in single segments (section 3.1 of the paper), whatever the balance.
+"""
+
+from __future__ import annotations
+
+from tensormt.kernels.chains import chain_keys
+from tensormt.kernels.counts import Keys
+from tensormt.syntax.base import DependencyMetric
+from tensormt.syntax.fractions import Fractions
+from tensormt.trees.batch import TreeBatch
+
+__all__ = ["HWCM"]
+
+
+class HWCM(Fractions, DependencyMetric):
+    """Headword chain metric: shared downward paths of words in the dependency trees."""
+
+    name = "HWCM"
+    epsilon = 1e-3
+    order_name = "length"
+
+    def __init__(
+        self, max_length: int = 4, balance: str = "precision", rules: str = "collins"
+    ) -> None:
+        Fractions.__init__(self, max_length, balance, "max_length")
+        DependencyMetric.__init__(self, rules)
+
+    def keys(self, batch: TreeBatch) -> Keys:
+        """Headword-chain keys."""
+        return chain_keys(batch.nodes, batch.labels.hashes, self.orders)

@@ -1,0 +1,43 @@
+"""STM and DSTM: shared subtrees up to a depth (Liu & Gildea 2005, section 2.1)."""
+
+from __future__ import annotations
+
+from tensormt.kernels.counts import Keys
+from tensormt.kernels.subtrees import subtree_keys
+from tensormt.syntax.base import ConstituencyMetric, DependencyMetric
+from tensormt.syntax.fractions import Fractions
+from tensormt.trees.batch import TreeBatch
+
+__all__ = ["DSTM", "STM"]
+
+
+class _Subtrees(Fractions):
+    """Counts the subtrees of every depth."""
+
+    def keys(self, batch: TreeBatch) -> Keys:
+        """Subtree keys."""
+        return subtree_keys(batch.nodes, batch.labels.hashes, self.orders)
+
+
+class STM(_Subtrees, ConstituencyMetric):
+    """Subtree metric: shared subtrees of the constituency trees up to a depth."""
+
+    name = "STM"
+
+    def __init__(
+        self, max_depth: int = 4, balance: str = "precision", lexical: bool = False
+    ) -> None:
+        Fractions.__init__(self, max_depth, balance, "max_depth")
+        ConstituencyMetric.__init__(self, lexical)
+
+
+class DSTM(_Subtrees, DependencyMetric):
+    """Subtree metric on dependency trees, a word at every node."""
+
+    name = "DSTM"
+
+    def __init__(
+        self, max_depth: int = 3, balance: str = "precision", rules: str = "collins"
+    ) -> None:
+        Fractions.__init__(self, max_depth, balance, "max_depth")
+        DependencyMetric.__init__(self, rules)

@@ -1,0 +1,94 @@
+"""TKM and DTKM: all subtrees at once, by the tree kernel (Liu & Gildea 2005, section 2.2).
+
+    TKM = max over references r of K(h, r) / √(K(h, h) K(r, r))
+
+K is the kernel of Collins & Duffy (kernels/treekernel.py). Documents and corpora take the mean of
+the segments.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from tensormt.errors import TensorMTError
+from tensormt.kernels.treekernel import Side, log_kernel, side
+from tensormt.metric import check_aligned
+from tensormt.syntax.base import CHUNK, ConstituencyMetric, DependencyMetric, TreeMetric
+from tensormt.trees.batch import TreeBatch
+
+__all__ = ["DTKM", "TKM"]
+
+
+class Kernel(TreeMetric):
+    """Cosine of tree kernels with the best reference. Statistics: segments, score."""
+
+    def __init__(self, decay: float) -> None:
+        if isinstance(decay, bool) or not isinstance(decay, (int, float)) or not 0 < decay <= 1:
+            raise TensorMTError(f"{self.name}: decay is {decay!r}, expected above 0 and at most 1")
+        self.decay = float(decay)
+
+    def log_kernel(self, left: TreeBatch, right: TreeBatch) -> Tensor:
+        """log K(left b, right b) of aligned trees, float64 [B]; -inf where K is 0."""
+        check_aligned(left, [right])
+        sides = zip(self._sides(left), self._sides(right), strict=True)
+        return torch.cat([log_kernel(a, b, self.decay) for a, b in sides])
+
+    def _sides(self, batch: TreeBatch) -> list[Side]:
+        """The trees in chunks, prepared for the kernel; made once for a batch."""
+        trees = self.trees(batch)
+        return trees.memo(
+            "sides", lambda: [side(p.nodes, p.labels.hashes) for p in trees.chunks(CHUNK)]
+        )
+
+    def _log_self(self, batch: TreeBatch) -> Tensor:
+        trees = self.trees(batch)
+        return trees.memo(("log K", self.decay), lambda: self.log_kernel(batch, batch))
+
+    def log(self, hyp: TreeBatch, refs: Sequence[TreeBatch]) -> Tensor:
+        """Log of the segment scores, float64 [B]: scores of long sentences at decay 1 are tiny."""
+        self.check(hyp, refs)
+        best = torch.full((len(hyp),), -math.inf, dtype=torch.float64, device=hyp.device)
+        own = self._log_self(hyp)
+        for ref in refs:
+            both = self.log_kernel(hyp, ref)
+            cosine = both - (own + self._log_self(ref)) / 2
+            best = torch.maximum(best, torch.where(both.isinf(), -math.inf, cosine))
+        return best.clamp(max=0)
+
+    def statistics(self, hyp: TreeBatch, refs: Sequence[TreeBatch]) -> Tensor:
+        """Float64 [B,2]."""
+        score = self.log(hyp, refs).exp()
+        return torch.stack([torch.ones_like(score), score], 1)
+
+    def score(self, statistics: Tensor, *, segment: bool | None = None) -> Tensor:
+        """Float64 [...]."""
+        return (statistics[..., 1] / statistics[..., 0].clamp(min=1)).to(torch.float64)
+
+    def options(self) -> dict[str, object]:
+        """Decay, then what trees are compared."""
+        decay = int(self.decay) if self.decay == 1 else self.decay
+        return {"decay": decay, **self.tree_options()}
+
+
+class TKM(Kernel, ConstituencyMetric):
+    """Tree kernel metric on constituency trees."""
+
+    name = "TKM"
+
+    def __init__(self, decay: float = 1.0, lexical: bool = False) -> None:
+        Kernel.__init__(self, decay)
+        ConstituencyMetric.__init__(self, lexical)
+
+
+class DTKM(Kernel, DependencyMetric):
+    """Tree kernel metric on dependency trees."""
+
+    name = "DTKM"
+
+    def __init__(self, decay: float = 1.0, rules: str = "collins") -> None:
+        Kernel.__init__(self, decay)
+        DependencyMetric.__init__(self, rules)
