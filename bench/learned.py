@@ -25,7 +25,7 @@ from torch import Tensor
 from tensormt.data.judged import TestSet, read_jsonl
 from tensormt.metaeval import pearson
 from tensormt.parser import Parser
-from tensormt.parser.cache import Forester
+from tensormt.parser.cache import CachedParser
 from tensormt.train.learned import Learned
 from tensormt.trees.batch import TreeBatch
 
@@ -35,7 +35,7 @@ RESAMPLES = 1000
 class Study:
     """Outputs that people scored: trees [n], their references, and who wrote them where."""
 
-    def __init__(self, data: TestSet, human: str, forest: Forester) -> None:
+    def __init__(self, data: TestSet, human: str, forest: CachedParser) -> None:
         table = data.scores(human)
         cells = [
             (s, k)
@@ -126,7 +126,7 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(1)
     path = options.data / "segments.jsonl" if options.data.is_dir() else options.data
-    forest = Forester(Parser.load(options.parser), options.cache)
+    forest = CachedParser(Parser.load(options.parser), options.cache)
     data = read_jsonl(path).select(most_references=options.most_references)
     study = Study(data, options.human, forest)
     table = []

@@ -24,13 +24,13 @@ import torch
 from tensormt.data.judged import TestSet, read_jsonl
 from tensormt.metaeval import agreement, permutation, system_agreement
 from tensormt.metaeval.scores import Scores, agreement_at, collect_texts, score_metric
-from tensormt.metaeval.texts import Parse
 from tensormt.metric import Metric
 from tensormt.parser import Parser
 from tensormt.qarla.cases import bed_from_texts
 from tensormt.qarla.findings import Options, Report, make_report
 from tensormt.qarla.plots import save_plots
 from tensormt.registry import make
+from tensormt.trees.sources import TreeSource
 
 BALANCES = ("precision", "recall", "f1", "brevity")
 
@@ -82,7 +82,7 @@ def orders_table(
 class Study:
     """Scores of one test set, each metric computed once."""
 
-    def __init__(self, test: TestSet, parse: Parse | None) -> None:
+    def __init__(self, test: TestSet, parse: TreeSource | None) -> None:
         self.test, self.texts = test, collect_texts(test, parse)
         self.known: dict[str, Scores] = {}
 
@@ -93,7 +93,7 @@ class Study:
         return self.known[key]
 
 
-def liu_gildea(args: argparse.Namespace, parse: Parse | None) -> list[Table]:
+def liu_gildea(args: argparse.Namespace, parse: TreeSource | None) -> list[Table]:
     webnlg = load(args.data, "webnlg20").select(least_references=3, most_references=3)
     wmt = load(args.data, "wmt23_zhen_mqm")
     e2e = load(args.data, "e2e17").select(least_references=3, most_references=3)
@@ -206,7 +206,7 @@ def blocks(test: TestSet, size: int) -> TestSet:
     return replace(test, documents=[str(i // size) for i in range(len(test))])
 
 
-def qin_specia(args: argparse.Namespace, parse: Parse | None) -> list[Table]:
+def qin_specia(args: argparse.Namespace, parse: TreeSource | None) -> list[Table]:
     e2e = load(args.data, "e2e17").select(least_references=4, most_references=4)
     webnlg = load(args.data, "webnlg20").select(least_references=3, most_references=3)
     tables = []
@@ -263,7 +263,7 @@ EXTRACTIVE = ("Lead-3", "NEUSUM", "BanditSum", "RNES")
 RULES = ("dangnt", "forge1", "forge3", "tr2", "tuda")
 
 
-def qarla(args: argparse.Namespace, parse: Parse | None) -> list[Table]:
+def qarla(args: argparse.Namespace, parse: TreeSource | None) -> list[Table]:
     own = ["rouge1", "rouge1-content-stem", "vector", "vector-1", "vector-8", "vector-64"]
     ngram = ["bleu", "nist"]
     syntax = ["stm", "hwcm", "dstm"] if parse is not None else []
@@ -281,7 +281,11 @@ def qarla(args: argparse.Namespace, parse: Parse | None) -> list[Table]:
         ("summeval", summeval, ("extractive", EXTRACTIVE, "abstractive"), ("relevance", "fluency")),
         ("e2e17", e2e, ("rules", RULES, "learned"), ("quality_z", "naturalness_z")),
     ):
-        bed = bed_from_texts(test, own + ngram + syntax, lambda key: metrics[key](), parse)
+        bed = bed_from_texts(
+            test,
+            {key: metrics[key]() if key in metrics else None for key in own + ngram + syntax},
+            collect_texts(test, parse),
+        )
         subsets = {kinds[0]: list(kinds[1])}
         subsets[kinds[2]] = [system for system in test.systems if system not in kinds[1]]
         human = {key: test.scores(key) for key in judgements}
@@ -350,7 +354,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
     torch.set_num_threads(1)
-    parse: Parse | None = None
+    parse: TreeSource | None = None
     if args.experiment != "qin-specia" and not args.no_trees:
         parse = Parser.load(args.parser).parse
     run = {"liu-gildea": liu_gildea, "qin-specia": qin_specia, "qarla": qarla}[args.experiment]

@@ -1,6 +1,6 @@
 """Text in, scores out: several systems against the same references, any metrics, chunk by chunk.
 
-    corpus → chunk → tokens and trees, made once for all metrics and systems
+    corpus → chunk → texts, read once for all metrics and systems
            → statistics of each segment → segment scores, and sums for documents and corpus
 
 NIST, NM and Zipf weights need counts over all references first: one pass over the references gives
@@ -9,216 +9,184 @@ them, so chunks of any size score alike. Memory holds one chunk and the sums.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from tensormt.data.corpora import Chunk, Corpus
-from tensormt.errors import TensorMTError
+from tensormt.errors import NoReference, TensorMTError
 from tensormt.metric import Metric
-from tensormt.ngram.base import NgramMetric, TestSetMetric
-from tensormt.ngram.references import References
+from tensormt.reading import Trees
 from tensormt.registry import make
-from tensormt.text.tokens import TokenBatch
+from tensormt.texts import Texts, signature
 from tensormt.trees.batch import TreeBatch
+from tensormt.trees.sources import Aligned, TreeSource, Written
 
-__all__ = ["CHUNK", "Result", "Scorer", "Sums", "score"]
+__all__ = ["CHUNK", "Result", "Scorer", "Sums", "run", "score"]
 
-GIVEN = "given"  # in signatures: the trees came with the text, no parser made them
 CHUNK = 2000  # segments: what fits a CPU's cache, and a good batch for a parser
 
 Lines = Sequence[str | None] | TreeBatch
-Forest = Callable[[Sequence[str | None]], TreeBatch]
 Statistics = dict[str, dict[str, Tensor]]  # by system, by metric: [B,K]
-
-_BRACKETS = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}"}
-
-
-class Material:
-    """Streams of one chunk as the metrics read them: each tokenisation and parse made once."""
-
-    def __init__(
-        self, streams: Sequence[Sequence[str | None]], forest: Forest | None, device: torch.device
-    ) -> None:
-        self.streams, self.forest, self.device = streams, forest, device
-        self._made: dict[str, Any] = {}
-
-    def tokens(self, tokenize: str) -> list[TokenBatch]:
-        """The streams as tokens."""
-        if tokenize not in self._made:
-            made = TokenBatch.from_texts(self.streams, tokenize)
-            self._made[tokenize] = [batch.to(self.device) for batch in made]
-        batches: list[TokenBatch] = self._made[tokenize]
-        return batches
-
-    def references(self, tokenize: str) -> References:
-        """The streams as references, counted once."""
-        key = f"references {tokenize}"
-        if key not in self._made:
-            self._made[key] = References(self.tokens(tokenize))
-        references: References = self._made[key]
-        return references
-
-    def put_trees(self, trees: list[TreeBatch]) -> None:
-        """Use trees at hand for the streams."""
-        self._made["trees"] = trees
-
-    def trees(self) -> list[TreeBatch]:
-        """The streams as trees."""
-        if "trees" not in self._made:
-            if self.forest is None:
-                raise TensorMTError("no parser: metrics on trees need one, or trees at hand")
-            flat = [line for stream in self.streams for line in stream]
-            trees, size = self.forest(flat).to(self.device), len(self.streams[0])
-            self._made["trees"] = [
-                trees[k * size : (k + 1) * size] for k in range(len(self.streams))
-            ]
-        batches: list[TreeBatch] = self._made["trees"]
-        return batches
 
 
 class Scorer:
-    """Metrics by their specifications, ready for the chunks of one corpus."""
+    """Metrics by their names, ready for the chunks of one corpus."""
 
     def __init__(
         self,
-        specs: Sequence[str],
-        forest: Forest | None = None,
-        parser_name: str | None = None,
+        metrics: Sequence[str | Metric[Any]],
+        trees: TreeSource | Aligned | None = None,
         device: str | torch.device | None = None,
-        bracketed: bool = False,
     ) -> None:
-        """`forest` makes trees of text; `bracketed`: the text is bracketings already."""
-        if not specs or isinstance(specs, str):
+        """`trees` makes trees of segments, where a metric reads them."""
+        if isinstance(metrics, str) or not metrics:
             raise TensorMTError("metrics is a list of at least one name, such as ['bleu']")
-        self.metrics: dict[str, Metric[Any]] = {spec: make(spec) for spec in specs}
-        self.forest, self.parser_name, self.bracketed = forest, parser_name, bracketed
-        self.given: list[TreeBatch] | None = None  # trees beside the text: hypotheses, references
-        self.device = torch.device(device or "cpu")
+        self.metrics: dict[str, Metric[Any]] = {
+            metric if isinstance(metric, str) else metric.name.lower(): (
+                make(metric) if isinstance(metric, str) else copy(metric)
+            )
+            for metric in metrics
+        }
+        self.trees, self.device = trees, torch.device(device or "cpu")
 
     @property
     def needs_trees(self) -> bool:
-        """Whether one of the metrics compares trees."""
-        return any(not isinstance(metric, NgramMetric) for metric in self.metrics.values())
+        """Whether one of the metrics reads trees."""
+        return any(isinstance(metric.reads, Trees) for metric in self.metrics.values())
 
     def count(self, corpus: Corpus, size: int = CHUNK) -> None:
         """Count the n-grams of all references, where a metric needs it."""
-        wanting = [
-            metric
-            for metric in self.metrics.values()
-            if isinstance(metric, TestSetMetric) and metric.needs_table
-        ]
-        if not wanting:
+        waiting = [metric for metric in self.metrics.values() if metric.awaits_counts]
+        if not waiting:
             return
         for chunk in corpus.chunks(size, hyps=False):
-            refs = self._material(chunk.refs, chunk.start)
-            for metric in wanting:
-                metric.fit(refs.tokens(metric.tokenize))
+            texts = self._texts(chunk.refs, chunk)
+            for metric in waiting:
+                metric.fit(texts.read(metric.reads))
 
-    def _material(self, streams: Sequence[Sequence[str | None]], start: int) -> Material:
-        if not self.bracketed:
-            return Material(streams, self.forest, self.device)
-        source = "in a file of trees, "
-        trees = [TreeBatch.from_brackets(stream, source, start + 1) for stream in streams]
-        material = Material([sentences(batch) for batch in trees], None, self.device)
-        material.put_trees([batch.to(self.device) for batch in trees])
-        return material
+    def _texts(self, streams: Sequence[Sequence[str | None]], chunk: Chunk) -> Texts:
+        trees: Any = self.trees
+        if isinstance(trees, Aligned):
+            trees = trees.rows(chunk.start, len(chunk))
+        return Texts(streams, trees, self.device, chunk.start + 1)
 
     def statistics(self, chunk: Chunk) -> Statistics:
         """Statistics of every system and metric, [B,K]."""
-        refs = self._material(chunk.refs, chunk.start)
-        if self.bracketed:
-            there = torch.stack([batch.lengths > 0 for batch in refs.trees()]).any(0).tolist()
-            if not all(there):
-                number = chunk.start + there.index(False) + 1
-                raise TensorMTError(f"segment {number} has no reference: its trees are empty")
-        found: Statistics = {}
-        rows = slice(chunk.start, chunk.start + len(chunk))
-        beside = [batch[rows].to(self.device) for batch in self.given or ()]
-        if beside:
-            refs.put_trees(beside[1:])
-        for system, lines in chunk.hyps.items():
-            hyp = self._material([lines], chunk.start)
-            if beside:
-                hyp.put_trees(beside[:1])
-            found[system] = {
-                spec: self._measure(metric, hyp, refs).cpu()
-                for spec, metric in self.metrics.items()
-            }
+        texts = self._texts([*chunk.hyps.values(), *chunk.refs], chunk)
+        found: Statistics = {system: {} for system in chunk.hyps}
+        for name, metric in self.metrics.items():
+            hyps, refs = texts.sides(metric.reads, len(chunk.hyps))
+            try:
+                for system, hyp in zip(chunk.hyps, hyps, strict=True):
+                    found[system][name] = metric.statistics(hyp, refs).cpu()
+            except NoReference as error:
+                raise error.after(chunk.start) from None
         return found
 
-    def _measure(self, metric: Metric[Any], hyp: Material, refs: Material) -> Tensor:
-        if isinstance(metric, NgramMetric):
-            tokens = hyp.tokens(metric.tokenize)[0]
-            return metric.statistics(tokens, refs.references(metric.tokenize))
-        return metric.statistics(hyp.trees()[0], refs.trees())
-
-    def signature(self, spec: str, references: int) -> str:
+    def signature(self, name: str, references: int) -> str:
         """What reproduces a score: metric, options, number of references, parser, version."""
-        facts: dict[str, object] = {"refs": references}
-        if not isinstance(self.metrics[spec], NgramMetric):
-            facts["parser"] = GIVEN if self.bracketed else self.parser_name
-        return self.metrics[spec].signed(facts)
+        trees: Any = self.trees
+        return signature(self.metrics[name], references, trees)
 
     def segment_scores(self, found: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Scores [B] of one system's statistics."""
-        return {spec: m.score(found[spec], segment=True) for spec, m in self.metrics.items()}
+        return {name: m.score(found[name], segment=True) for name, m in self.metrics.items()}
 
 
-@dataclass
 class Sums:
     """Summed statistics: of the corpus and of every document, by system and metric."""
 
-    corpus: dict[str, dict[str, Tensor]] = field(default_factory=dict)
-    documents: dict[str, dict[str, dict[str, Tensor]]] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self.corpus: dict[str, dict[str, Tensor]] = {}
+        self._numbers: dict[str, int] = {}  # of the documents
+        self._documents: dict[str, dict[str, Tensor]] = {}  # [≥D,K], rows by number
 
     def add(self, found: Statistics, docs: Sequence[str] | None) -> None:
         """Add the statistics of one chunk."""
+        numbers = self._numbers
+        places = [numbers.setdefault(doc, len(numbers)) for doc in docs or ()]
+        index = torch.tensor(places, dtype=torch.int64, device="cpu")
         for system, by_metric in found.items():
-            _add_to(self.corpus.setdefault(system, {}), by_metric, None)
-            if docs is not None:
-                papers = self.documents.setdefault(system, {})
-                places: dict[str, list[int]] = {}
-                for place, doc in enumerate(docs):
-                    places.setdefault(doc, []).append(place)
-                for doc, rows in places.items():
-                    _add_to(papers.setdefault(doc, {}), by_metric, rows)
+            totals = self.corpus.setdefault(system, {})
+            for name, table in by_metric.items():
+                total = table.sum(0)
+                totals[name] = totals[name] + total if name in totals else total
+                if docs is not None:
+                    tables = self._documents.setdefault(system, {})
+                    grown = _with_rows(tables.get(name, table[:0]), len(numbers))
+                    tables[name] = grown.index_add_(0, index, table)
 
     def scores(self, metrics: Mapping[str, Metric[Any]]) -> dict[str, dict[str, float]]:
         """Corpus scores by system and metric."""
-        return {system: _scores(found, metrics) for system, found in self.corpus.items()}
+        return {
+            system: {
+                name: float(metrics[name].score(total, segment=False))
+                for name, total in found.items()
+            }
+            for system, found in self.corpus.items()
+        }
 
     def document_scores(
         self, metrics: Mapping[str, Metric[Any]]
     ) -> dict[str, dict[str, dict[str, float]]]:
         """Document scores by system, document and metric."""
-        return {
-            system: {doc: _scores(found, metrics) for doc, found in papers.items()}
-            for system, papers in self.documents.items()
+        count, scores = len(self._numbers), {}
+        for system, tables in self._documents.items():
+            columns = {
+                name: metrics[name].score(table[:count], segment=False).tolist()
+                for name, table in tables.items()
+            }
+            scores[system] = {
+                doc: {name: column[number] for name, column in columns.items()}
+                for doc, number in self._numbers.items()
+            }
+        return scores
+
+    def state(self) -> dict[str, Any]:
+        """All of it as JSON can keep it."""
+        count = len(self._numbers)
+        documents = {
+            system: {name: table[:count].tolist() for name, table in tables.items()}
+            for system, tables in self._documents.items()
         }
+        corpus = {
+            system: {name: total.tolist() for name, total in totals.items()}
+            for system, totals in self.corpus.items()
+        }
+        return {"corpus": corpus, "names": list(self._numbers), "documents": documents}
+
+    @classmethod
+    def of_state(cls, state: Mapping[str, Any]) -> Sums:
+        """What `state` kept."""
+        new = cls()
+        new._numbers = {name: number for number, name in enumerate(state["names"])}
+        new.corpus, new._documents = (
+            {
+                system: {name: _tensor(rows) for name, rows in found.items()}
+                for system, found in state[key].items()
+            }
+            for key in ("corpus", "documents")
+        )
+        return new
 
 
-def _add_to(sums: dict[str, Tensor], found: Mapping[str, Tensor], rows: list[int] | None) -> None:
-    for spec, table in found.items():
-        total = (table if rows is None else table[rows]).sum(0)
-        sums[spec] = sums[spec] + total if spec in sums else total
+def _with_rows(table: Tensor, rows: int) -> Tensor:
+    """The table [n,K] with room for at least so many rows; room is doubled, so growth is linear."""
+    if len(table) >= rows:
+        return table
+    more = max(rows, 2 * len(table)) - len(table)
+    return torch.cat([table, table.new_zeros(more, table.shape[1])])
 
 
-def _scores(found: Mapping[str, Tensor], metrics: Mapping[str, Metric[Any]]) -> dict[str, float]:
-    return {spec: float(metrics[spec].score(total, segment=False)) for spec, total in found.items()}
-
-
-def sentences(trees: TreeBatch) -> list[str]:
-    """The words of every tree with spaces between them, brackets as themselves."""
-    nodes = trees.nodes
-    names = [_BRACKETS.get(word, word) for word in trees.words.strings]
-    words = [names[i] if i >= 0 else "" for i in nodes.word.tolist()]
-    offsets = nodes.offsets.tolist()
-    return [" ".join(filter(None, words[a:b])) for a, b in pairwise(offsets)]
+def _tensor(values: Any) -> Tensor:
+    flat = values[0] if values and isinstance(values[0], list) else values
+    whole = all(isinstance(value, int) for value in flat)
+    return torch.tensor(values, dtype=torch.int64 if whole else torch.float64, device="cpu")
 
 
 def run(
@@ -237,13 +205,13 @@ class Result:
     segments: dict[str, Tensor]
     corpus: dict[str, float]
     signatures: dict[str, str]
-    documents: dict[str, dict[str, float]]
+    documents: dict[str, dict[str, float]] = field(default_factory=dict)
 
 
 def score(
     hyps: Sequence[str],
     refs: Sequence[Sequence[str | None]],
-    metrics: Sequence[str] = ("bleu",),
+    metrics: Sequence[str | Metric[Any]] = ("bleu",),
     parser: Any = "default",
     device: str | torch.device | None = None,
     *,
@@ -253,48 +221,41 @@ def score(
     """Score hypotheses against R reference streams (refs[k][i] is reference k of segment i).
 
     Metrics are named, with options where wanted: "stm", "stm:max_depth=3,balance=f1". `parser` is
-    "default", a path, or a loaded Parser. `trees`: True where hyps and refs are bracketings, or
-    (trees of hyps, R of trees of refs) beside the text, each bracketings or a TreeBatch. `docs`: a
-    document id for each segment.
+    "default", a path, a loaded Parser or another source of trees. `trees`: True where hyps and refs
+    are bracketings, or (trees of hyps, R of trees of refs) beside the text, each bracketings or a
+    TreeBatch. `docs`: a document id for each segment.
+
+    >>> result = score(["the dog ran"], [["the dog ran"]], ["bleu", "bm"])
+    >>> round(result.corpus["bm"], 4), result.signatures["bm"].split("|")[0]
+    (0.0, 'BM')
     """
     if isinstance(hyps, str) or any(isinstance(stream, str) for stream in refs):
         raise TensorMTError("hyps is a list of segments, refs a list of such lists: got a string")
     if not refs:
         raise TensorMTError("no reference given: refs is a list of at least one stream")
-    scorer = Scorer(metrics, device=device, bracketed=trees is True)
+    scorer = Scorer(metrics, device=device)
     corpus = Corpus.of_lists({"": hyps}, refs, docs)
     if not isinstance(trees, bool):
-        scorer.given, scorer.parser_name = _given(hyps, refs, trees), GIVEN
-    elif scorer.needs_trees and not trees:
-        from tensormt.parser import Parser
-        from tensormt.parser.cache import Forester
+        batches = [_batch(lines) for lines in (trees[0], *trees[1])]
+        scorer.trees = Aligned(batches, [len(hyps), *(len(stream) for stream in refs)])
+    elif trees:
+        scorer.trees = Written()
+    elif scorer.needs_trees:
+        from tensormt.parser.cache import tree_source
 
-        loaded = parser if isinstance(parser, Parser) else Parser.load(parser, device=device)
-        scorer.forest, scorer.parser_name = Forester(loaded), loaded.fingerprint
+        scorer.trees = tree_source(parser, device)
     sums, parts = Sums(), []
     for chunk, found in run(scorer, corpus):
         sums.add(found, chunk.docs)
         parts.append(scorer.segment_scores(found[""]))
-    empty = torch.zeros(0, dtype=torch.float64)
+    empty = torch.zeros(0, dtype=torch.float64, device="cpu")
     return Result(
         {s: torch.cat([part[s] for part in parts]) if parts else empty for s in scorer.metrics},
         sums.scores(scorer.metrics).get("", dict.fromkeys(scorer.metrics, 0.0)),
-        {spec: scorer.signature(spec, len(refs)) for spec in scorer.metrics},
+        {name: scorer.signature(name, len(refs)) for name in scorer.metrics},
         sums.document_scores(scorer.metrics).get("", {}),
     )
 
 
-def _given(
-    hyps: Sequence[str],
-    refs: Sequence[Sequence[str | None]],
-    trees: tuple[Lines, Sequence[Lines]],
-) -> list[TreeBatch]:
-    """The trees beside the text, of the hypotheses and of each stream of references."""
-    ours, theirs = trees
-    given = [
-        side if isinstance(side, TreeBatch) else TreeBatch.from_brackets(side)
-        for side in (ours, *theirs)
-    ]
-    if [len(batch) for batch in given] != [len(hyps), *(len(stream) for stream in refs)]:
-        raise TensorMTError("trees must have the form of the text: one tree for each segment")
-    return given
+def _batch(trees: Lines) -> TreeBatch:
+    return trees if isinstance(trees, TreeBatch) else TreeBatch.from_brackets(trees)

@@ -16,10 +16,12 @@ LAYERS = [
     ["kernels"],
     ["text"],
     ["trees"],
+    ["reading"],
     ["metric"],
     ["syntax", "ngram"],
     ["registry"],
     ["parser"],
+    ["texts"],
     ["scoring", "significance"],
     ["metaeval"],
     ["qarla"],
@@ -67,3 +69,42 @@ def test_import_is_light():
     code = f"import sys, tensormt; print([m for m in {heavy} if m in sys.modules])"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert result.stdout.strip() == "[]", result.stdout + result.stderr
+
+
+def calls(path):
+    """Names of functions and methods that a module calls, with the line."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Call):
+            target = node.func
+            name = target.id if isinstance(target, ast.Name) else getattr(target, "attr", "")
+            yield name, node
+
+
+def test_files_of_users_are_read_in_one_room():
+    """No `open`, `read_text`, `read_bytes` or `splitlines` outside data/."""
+    for name, path in modules():
+        if name.split(".")[0] == "data":
+            continue
+        for called, node in calls(path):
+            owner = getattr(getattr(node.func, "value", None), "id", "")
+            assert called not in {"open", "read_text", "read_bytes", "splitlines"} or owner in (
+                "os",
+                "gzip",
+            ), f"{name}, line {node.lineno}: {called}() of input belongs into data/"
+
+
+def test_nobody_asks_for_the_class_of_a_metric():
+    """Outside ngram/ and syntax/ metrics are asked what they read, never which class they are."""
+    from tensormt.metric import Metric
+
+    def below(kind):
+        return {kind.__name__}.union(*map(below, kind.__subclasses__()))
+
+    kinds = below(Metric) - {"Metric"}
+    for name, path in modules():
+        if name.split(".")[0] in ("ngram", "syntax"):
+            continue
+        for called, node in calls(path):
+            if called == "isinstance":
+                asked = {n.id for n in ast.walk(node.args[1]) if isinstance(n, ast.Name)}
+                assert not asked & kinds, f"{name}, line {node.lineno}: isinstance of {asked}"

@@ -1,5 +1,6 @@
 """tm.score: equal to the metrics on batches, whatever the chunks, the systems or the cache."""
 
+import argparse
 import multiprocessing
 from pathlib import Path
 
@@ -11,9 +12,10 @@ import tensormt as tm
 from tensormt import scoring
 from tensormt.command import options as command_options
 from tensormt.data.corpora import Corpus
-from tensormt.parser.cache import Forester
+from tensormt.parser.cache import CachedParser
 from tensormt.registry import METRICS, make, options
 from tensormt.scoring import Scorer, Sums, run
+from tensormt.trees.sources import sentences
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 NGRAM = ["bleu", "nist", "bm", "bma", "nm", "bm:weighting=zipf", "nist:info=segment"]
@@ -46,8 +48,7 @@ class Flat:
 
 
 def scored(specs, size, hyps=HYPS, folder=None):
-    forester = Forester(Flat(), folder)
-    scorer = Scorer(specs, forester, forester.fingerprint)
+    scorer = Scorer(specs, CachedParser(Flat(), folder))
     sums, parts = Sums(), {name: [] for name in hyps}
     for chunk, found in run(scorer, Corpus.of_lists(hyps, REFS), size):
         sums.add(found, chunk.docs)
@@ -116,7 +117,7 @@ def test_score_of_bracketings():
     refs = [[parser.tree(x or "") for x in stream] for stream in REFS]
     result = tm.score(hyps, refs, ["stm", "bleu:tokenize=none"], trees=True)
     assert torch.allclose(result.segments["stm"], scored(["stm"], 100)[0]["A"]["stm"])
-    assert scoring.sentences(tm.TreeBatch.from_brackets(["(S (-LRB- -LRB-) (NN a))", ""])) == [
+    assert sentences(tm.TreeBatch.from_brackets(["(S (-LRB- -LRB-) (NN a))", ""])) == [
         "( a",
         "",
     ]
@@ -146,12 +147,16 @@ def test_faults_in_later_chunks_name_their_line():
         tm.score(good, [none], ["stm"], trees=True)
 
 
-def test_unusable_home_of_the_cache_is_no_obstacle(tmp_path, monkeypatch, capsys):
+def test_unusable_home_of_the_cache_is_no_obstacle(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    forester = command_options._at_home(Flat())
-    assert forester(["a"]).to_brackets() == ["(S (T1 a))"]
-    assert "going on without a parse cache" in capsys.readouterr().err
+    monkeypatch.setattr(command_options, "load_parser", lambda args: Flat())
+    args = argparse.Namespace(cache=None, no_cache=False)
+    trees = command_options.trees_for(args, [tm.STM()])
+    with pytest.warns(UserWarning, match="going on without a parse cache"):
+        found = trees(["a"])
+    assert found.to_brackets() == ["(S (T1 a))"]
+    assert trees(["b"]).to_brackets() == ["(S (T1 b))"]  # and says it once
 
 
 def test_bad_input():
@@ -196,7 +201,7 @@ def test_every_metric_is_registered_with_its_options():
 
 def test_each_text_is_parsed_once(tmp_path):
     parser = Flat()
-    forester = Forester(parser)
+    forester = CachedParser(parser)
     trees = forester(["a b", "c", "a b", None, ""])
     assert trees.to_brackets()[0] == trees.to_brackets()[2] == "(S (T1 a) (T1 b))"
     assert trees.lengths.tolist() == [3, 2, 3, 0, 0]
@@ -206,19 +211,19 @@ def test_each_text_is_parsed_once(tmp_path):
 
 def test_cache_outlives_the_run(tmp_path):
     first = Flat()
-    Forester(first, tmp_path)(["a b", "c"])
+    CachedParser(first, tmp_path)(["a b", "c"])
     second = Flat()
-    forester = Forester(second, tmp_path)
+    forester = CachedParser(second, tmp_path)
     assert forester(["c", "a b", "d"]).to_brackets() == [second.tree(x) for x in ("c", "a b", "d")]
     assert second.calls == 1
     other = Flat()
     other.fingerprint = "flat-2"  # another parser sees none of it
-    Forester(other, tmp_path)(["c"])
+    CachedParser(other, tmp_path)(["c"])
     assert other.calls == 1
 
 
 def _fill(folder, start):
-    Forester(Flat(), folder)([f"word {k}" for k in range(start, start + 200)])
+    CachedParser(Flat(), folder)([f"word {k}" for k in range(start, start + 200)])
 
 
 def test_cache_is_safe_for_several_processes(tmp_path):
@@ -230,18 +235,18 @@ def test_cache_is_safe_for_several_processes(tmp_path):
         worker.join(60)
         assert worker.exitcode == 0
     parser = Flat()
-    Forester(parser, tmp_path)([f"word {k}" for k in range(350)])
+    CachedParser(parser, tmp_path)([f"word {k}" for k in range(350)])
     assert parser.calls == 0
 
 
 def test_broken_cache(tmp_path):
-    Forester(Flat(), tmp_path)(["a"])
+    CachedParser(Flat(), tmp_path)(["a"])
     (file,) = tmp_path.glob("*.sqlite")
     for other in tmp_path.glob("*.sqlite-*"):
         other.unlink()
     file.write_bytes(b"this is no database" * 100)
     with pytest.raises(tm.TensorMTError, match="parse cache cannot be used"):
-        Forester(Flat(), tmp_path)(["a"])
+        CachedParser(Flat(), tmp_path)(["a"])
     (tmp_path / "file").write_text("")
     with pytest.raises(tm.TensorMTError, match="parse cache cannot be used"):
-        Forester(Flat(), tmp_path / "file" / "folder")
+        CachedParser(Flat(), tmp_path / "file" / "folder")

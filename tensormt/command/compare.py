@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Mapping
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -12,6 +14,7 @@ from tensormt.command import options
 from tensormt.command.progress import Progress
 from tensormt.command.score import cell
 from tensormt.data import tables
+from tensormt.metric import Metric
 from tensormt.scoring import run as run_scorer
 from tensormt.significance import SAMPLES, SEED, Comparison, compare
 
@@ -63,10 +66,10 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
 def run(args: argparse.Namespace) -> int:
     """Gather the statistics of all segments, compare, print."""
     corpus, scorer = options.load(args)
-    shown = options.names(list(corpus.hyps))
+    shown = options.names(corpus.systems)
     parts: dict[str, dict[str, list[Tensor]]] = {name: {} for name in shown.values()}
     with Progress(corpus.segments, "compare", quiet=args.quiet) as bar:
-        options.watch(scorer, bar)
+        options.watch(scorer.trees, bar)
         for chunk, found in run_scorer(scorer, corpus, options.chunk_size(args, scorer)):
             for system, by_metric in found.items():
                 for spec, table in by_metric.items():
@@ -79,12 +82,17 @@ def run(args: argparse.Namespace) -> int:
     results = compare(
         statistics, scorer.metrics, args.test, args.all_pairs, args.samples, args.seed
     )
-    signatures = {spec: scorer.signature(spec, len(corpus.refs)) for spec in scorer.metrics}
-    print(_report(args, results, signatures))
+    signatures = {spec: scorer.signature(spec, corpus.references) for spec in scorer.metrics}
+    print(_report(args, results, scorer.metrics, signatures))
     return 0
 
 
-def _report(args: argparse.Namespace, results: list[Comparison], signatures: dict[str, str]) -> str:
+def _report(
+    args: argparse.Namespace,
+    results: list[Comparison],
+    metrics: Mapping[str, Metric[Any]],
+    signatures: dict[str, str],
+) -> str:
     samples = args.samples or SAMPLES[args.test]
     if args.format == "json":
         rows = [result._asdict() for result in results]
@@ -93,18 +101,19 @@ def _report(args: argparse.Namespace, results: list[Comparison], signatures: dic
     head = ["metric", "baseline", "system", "baseline score", "score", "95% interval", "p"]
     table = [[*head, "p (Holm)"]]
     for result in results:
+        metric = metrics[result.metric]
         interval = (
             ""
             if result.mean is None
-            else f"{cell(result.metric, result.mean)} ± {cell(result.metric, result.width or 0.0)}"
+            else f"{cell(metric, result.mean)} ± {cell(metric, result.width or 0.0)}"
         )
         table.append(
             [
                 result.metric,
                 result.baseline,
                 result.system,
-                cell(result.metric, result.baseline_score),
-                cell(result.metric, result.score),
+                cell(metric, result.baseline_score),
+                cell(metric, result.score),
                 interval,
                 f"{result.p:.4f}",
                 f"{result.p_holm:.4f}",

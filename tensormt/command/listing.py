@@ -22,7 +22,7 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
 def run(args: argparse.Namespace) -> int:
     """Print one metric a block."""
     for name, metric in METRICS.items():
-        summary = (metric.__doc__ or "").strip().splitlines()[0]
+        summary = (metric.__doc__ or "").strip().partition("\n")[0]
         settings = ",".join(f"{key}={value}" for key, value in options(name).items())
         print(f"{name:5} {summary}\n      {name}:{settings}")
     return 0

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from tensormt.command import options
 from tensormt.command.progress import Progress
 from tensormt.data.judged import TestSet, align_scores, read_documents, read_jsonl
 from tensormt.data.tables import tsv
@@ -20,8 +21,8 @@ from tensormt.metaeval.scores import LEVELS, Scores, collect_texts, score_metric
 from tensormt.metaeval.study import Contest, Plan, Row, contests, measure
 from tensormt.metaeval.sweep import sweep
 from tensormt.metric import Metric
-from tensormt.ngram.base import NgramMetric
-from tensormt.trees.batch import TreeBatch
+from tensormt.reading import Trees
+from tensormt.texts import Texts
 
 EXAMPLES = """
 examples:
@@ -98,14 +99,7 @@ def add(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> No
 def add_data_options(parser: argparse.ArgumentParser) -> None:
     """Add what every command on human-judged sets takes."""
     parser.add_argument("data", nargs="+", metavar="DATA.jsonl")
-    parser.add_argument(
-        "-m",
-        "--metrics",
-        nargs="+",
-        default=["bleu"],
-        metavar="METRIC",
-        help="names, with options as in stm:max_depth=4,balance=f1",
-    )
+    options.add_metrics(parser, ["bleu"])
     parser.add_argument(
         "--human",
         nargs="+",
@@ -128,19 +122,7 @@ def add_data_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--without", nargs="+", default=[], metavar="SYSTEM", help="systems to leave out"
     )
-    parser.add_argument(
-        "--parser",
-        default="default",
-        metavar="NAME|PATH",
-        help="parser for metrics that compare trees",
-    )
-    parser.add_argument(
-        "--trusted",
-        action="store_true",
-        help="open a supar checkpoint although a pickle can run any code",
-    )
-    parser.add_argument("--cache", metavar="DIR", help="folder to keep parses in")
-    parser.add_argument("-q", "--quiet", action="store_true", help="no progress bar")
+    options.add_parsing(parser)
 
 
 def read_data(args: argparse.Namespace) -> TestSet:
@@ -160,25 +142,14 @@ def human_tables(args: argparse.Namespace, test: TestSet) -> dict[str, Tensor]:
     return {name: test.scores(name) for name in names}
 
 
-class Forest:
-    """Text to trees for a command: a parser, its cache if asked for, and a bar."""
-
-    def __init__(self, args: argparse.Namespace) -> None:
-        from tensormt.parser import Parser
-        from tensormt.parser.cache import Forester
-
-        parser = Parser.load(args.parser, args.trusted)
-        self.forester = Forester(parser, Path(args.cache) if args.cache else None)
-        self.fingerprint, self.quiet = self.forester.fingerprint, args.quiet
-
-    def __call__(self, lines: list[str]) -> TreeBatch:
-        with Progress(len(lines), "parse", "texts", quiet=self.quiet) as self.forester.progress:
-            return self.forester(lines)
-
-
-def forest_for(args: argparse.Namespace, metrics: Sequence[Metric[Any]]) -> Forest | None:
-    """Load the parser where one of the metrics compares trees."""
-    return None if all(isinstance(m, NgramMetric) for m in metrics) else Forest(args)
+def prepare(args: argparse.Namespace, test: TestSet, metrics: Sequence[Metric[Any]]) -> Texts:
+    """The texts of a test set, parsed with a bar where one of the metrics reads trees."""
+    trees = options.trees_for(args, metrics)
+    texts = collect_texts(test, trees, options.choose_device(args.device))
+    if trees is not None:
+        with Progress(None, "parse", "texts", quiet=args.quiet) as trees.progress:
+            texts.read(Trees())
+    return texts
 
 
 def run(args: argparse.Namespace) -> int:
@@ -204,7 +175,7 @@ def _from_texts(
 ) -> tuple[dict[str, Tensor], list[Scores], tuple[Tensor, int]]:
     test = read_data(args)
     named = sweep(args.metrics, args.orders)
-    texts = collect_texts(test, forest_for(args, [metric for _, metric in named]))
+    texts = prepare(args, test, [metric for _, metric in named])
     metrics = [score_metric(metric, name, test, texts) for name, metric in named]
     numbers, names = test.document_numbers()
     return human_tables(args, test), metrics, (numbers, len(names))

@@ -1,31 +1,44 @@
-"""What `score` and `compare` share: files, metrics, parser, device, and the scorer of them."""
+"""What commands share: files, metrics, parser, device, cache, progress, and how they are loaded."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-import torch
+from typing import TYPE_CHECKING, Any
 
 from tensormt.command.progress import Progress
-from tensormt.data.corpora import Corpus, open_corpus
 from tensormt.errors import TensorMTError
-from tensormt.scoring import CHUNK, Scorer
 
-if TYPE_CHECKING:
-    from tensormt.parser import Parser
-    from tensormt.parser.cache import Forester
+if TYPE_CHECKING:  # torch takes a second to import: only a command that runs needs it
+    from tensormt.data.corpora import Corpus
+    from tensormt.metric import Metric
+    from tensormt.parser.cache import CachedParser
+    from tensormt.parser.parser import Parser
+    from tensormt.scoring import Scorer
 
-__all__ = ["add_inputs", "choose_device", "chunk_size", "load", "names", "watch"]
+__all__ = [
+    "add_inputs",
+    "add_metrics",
+    "add_parsing",
+    "chunk_size",
+    "load",
+    "load_parser",
+    "names",
+    "told_warnings",
+    "trees_for",
+    "watch",
+]
 
 _PARSED_CHUNK = 500  # segments between two states of a run whose time goes into parsing
 
 
 def add_inputs(parser: argparse.ArgumentParser, default: list[str]) -> None:
-    """Arguments for files, metrics and parsing."""
+    """Arguments for files, metrics and parsing, as `score` and `compare` have them."""
     parser.add_argument("refs", nargs="*", metavar="REF", help="reference files ('-': stdin)")
     parser.add_argument(
         "-i",
@@ -35,6 +48,17 @@ def add_inputs(parser: argparse.ArgumentParser, default: list[str]) -> None:
         metavar="HYP",
         help="hypothesis files, a system each",
     )
+    add_metrics(parser, default)
+    parser.add_argument("--trees", action="store_true", help="all files hold bracketed trees")
+    parser.add_argument(
+        "--docs", metavar="FILE", help="a document id for every segment, a line each"
+    )
+    add_parsing(parser)
+    parser.add_argument("--chunk", type=int, metavar="N", help="segments at a time")
+
+
+def add_metrics(parser: argparse.ArgumentParser, default: list[str]) -> None:
+    """The argument that names metrics."""
     parser.add_argument(
         "-m",
         "--metrics",
@@ -44,10 +68,10 @@ def add_inputs(parser: argparse.ArgumentParser, default: list[str]) -> None:
         help="see 'tensormt list'; options as stm:max_depth=3,balance=f1 "
         f"(default: {' '.join(default)})",
     )
-    parser.add_argument("--trees", action="store_true", help="all files hold bracketed trees")
-    parser.add_argument(
-        "--docs", metavar="FILE", help="a document id for every segment, a line each"
-    )
+
+
+def add_parsing(parser: argparse.ArgumentParser, *, cache: bool = True) -> None:
+    """Arguments of every command that parses: the parser, its device and cache, the bar."""
     parser.add_argument(
         "--parser",
         default="default",
@@ -60,64 +84,83 @@ def add_inputs(parser: argparse.ArgumentParser, default: list[str]) -> None:
         help="open a supar checkpoint although a pickle can run any code",
     )
     parser.add_argument("--device", default="auto", choices=["auto", "cpu", "cuda"])
-    parser.add_argument("--cache", metavar="DIR", help="folder of the parse cache")
-    parser.add_argument("--no-cache", action="store_true", help="keep no parses for later runs")
-    parser.add_argument("--chunk", type=int, metavar="N", help="segments at a time")
+    if cache:
+        parser.add_argument("--cache", metavar="DIR", help="folder of the parse cache")
+        parser.add_argument("--no-cache", action="store_true", help="keep no parses for later")
     parser.add_argument("-q", "--quiet", action="store_true", help="no progress bar")
 
 
 def choose_device(name: str) -> str:
     """The device that --device names: auto is CUDA where there is one."""
+    import torch
+
     if name == "cuda" and not torch.cuda.is_available():
         raise TensorMTError("no CUDA device is available here: use --device cpu or auto")
     return name if name != "auto" else "cuda" if torch.cuda.is_available() else "cpu"
 
 
+def load_parser(args: argparse.Namespace, **rules: Any) -> Parser:
+    """The parser that the arguments name, on their device."""
+    from tensormt.parser.parser import Parser
+
+    return Parser.load(args.parser, args.trusted, choose_device(args.device), **rules)
+
+
+def trees_for(args: argparse.Namespace, metrics: Iterable[Metric[Any]]) -> CachedParser | None:
+    """The parser with its cache, where one of the metrics reads trees."""
+    from tensormt.parser.cache import CachedParser
+    from tensormt.reading import Trees
+
+    if not any(isinstance(metric.reads, Trees) for metric in metrics):
+        return None
+    parser = load_parser(args)
+    if args.cache or args.no_cache:
+        return CachedParser(parser, Path(args.cache) if args.cache else None)
+    # the user's own folder: where it cannot be used, the run goes on without
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return CachedParser(parser, Path(base) / "tensormt" / "parses", strict=False)
+
+
 def load(args: argparse.Namespace) -> tuple[Corpus, Scorer]:
-    """The corpus, and a scorer whose parser is loaded where a metric needs trees."""
+    """The corpus, and a scorer with a parser where a metric needs trees."""
+    from tensormt.data.corpora import open_corpus
+    from tensormt.scoring import Scorer
+    from tensormt.trees.sources import Written
+
     device = choose_device(args.device)
     if args.chunk is not None and args.chunk < 1:
         raise TensorMTError(f"--chunk {args.chunk}: expected at least 1")
-    scorer = Scorer(list(dict.fromkeys(args.metrics)), device=device, bracketed=args.trees)
+    scorer = Scorer(list(dict.fromkeys(args.metrics)), device=device)
     corpus = open_corpus(args.input, args.refs, args.docs)
-    if not args.trees and scorer.needs_trees:
-        from tensormt.parser import Parser
-        from tensormt.parser.cache import Forester
-
-        loaded = Parser.load(args.parser, args.trusted, device)
-        if args.cache or args.no_cache:
-            forester = Forester(loaded, Path(args.cache) if args.cache else None)
-        else:
-            forester = _at_home(loaded)
-        scorer.forest, scorer.parser_name = forester, forester.fingerprint
+    scorer.trees = Written() if args.trees else trees_for(args, scorer.metrics.values())
     return corpus, scorer
 
 
-def watch(scorer: Scorer, bar: Progress) -> None:
+def watch(trees: Any, bar: Progress) -> None:
     """Show on the bar how many texts have been parsed, while a chunk is under way."""
-    from tensormt.parser.cache import Forester
-
-    forest = scorer.forest
-    if isinstance(forest, Forester):
-        forest.progress = lambda count: bar(0, f"{forest.parsed:,} texts parsed")
+    if hasattr(trees, "progress"):
+        trees.progress = lambda count: bar(0, f"{trees.parsed:,} texts parsed")
 
 
-def _at_home(parser: Parser) -> Forester:
-    """With the user's own cache folder; without one where that cannot be used."""
-    from tensormt.parser.cache import Forester
+@contextmanager
+def told_warnings() -> Iterator[None]:
+    """Warnings of the package as one line each on standard error."""
 
-    try:
-        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-        return Forester(parser, Path(base) / "tensormt" / "parses")
-    except (TensorMTError, RuntimeError) as error:
-        print(f"tensormt: going on without a parse cache: {error}", file=sys.stderr)
-        return Forester(parser)
+    def tell(message: Warning | str, *rest: Any, **more: Any) -> None:
+        print(f"tensormt: {message}", file=sys.stderr)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("default", UserWarning)
+        warnings.showwarning = tell
+        yield
 
 
 def chunk_size(args: argparse.Namespace, scorer: Scorer) -> int:
     """Segments at a time: as asked, else fewer where parsing takes most of the time."""
+    from tensormt.scoring import CHUNK
+
     chosen: int | None = args.chunk
-    return chosen or (_PARSED_CHUNK if scorer.forest else CHUNK)
+    return chosen or (_PARSED_CHUNK if hasattr(scorer.trees, "parser") else CHUNK)
 
 
 def names(systems: list[str]) -> dict[str, str]:

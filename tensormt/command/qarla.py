@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from tensormt.command.metaeval import add_data_options, forest_for, human_tables, read_data
+from tensormt.command.metaeval import add_data_options, human_tables, prepare, read_data
 from tensormt.data.tables import aligned
 from tensormt.errors import TensorMTError
 from tensormt.kernels.triples import TRIPLES
@@ -72,9 +72,9 @@ def run(args: argparse.Namespace) -> int:
     """Print what QARLA says of a test bed."""
     test = read_data(args)
     human = human_tables(args, test) if args.human else {}
-    metrics = {name: make(name) for name in args.metrics if not is_papers_own(name)}
-    forest = forest_for(args, list(metrics.values()))
-    bed = bed_from_texts(test, args.metrics, metrics.__getitem__, forest)
+    metrics = {name: None if is_papers_own(name) else make(name) for name in args.metrics}
+    texts = prepare(args, test, [metric for metric in metrics.values() if metric is not None])
+    bed = bed_from_texts(test, metrics, texts)
     options = Options(args.triples, not args.literal, tuple(args.include), tuple(args.exclude))
     report = make_report(bed, test.systems, options, _subsets(args.subset), human)
     if args.plots:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+from typing import Any
 
 from tensormt.command import options
 from tensormt.command.progress import Progress
@@ -12,8 +13,10 @@ from tensormt.data import tables
 from tensormt.data.corpora import Corpus
 from tensormt.data.segments import SegmentWriter
 from tensormt.errors import TensorMTError
+from tensormt.metric import Metric
 from tensormt.scoring import Scorer, Sums
 from tensormt.scoring import run as run_scorer
+from tensormt.trees.sources import Written
 
 __all__ = ["add", "run"]
 
@@ -60,27 +63,30 @@ def run(args: argparse.Namespace) -> int:
     if args.resume and not args.segments:
         raise TensorMTError("--resume goes with --segments OUT: name the file to go on with")
     corpus, scorer = options.load(args)
-    if args.documents and corpus.docs is None:
+    if args.documents and not corpus.has_docs:
         raise TensorMTError(
             "--documents needs document ids: give --docs FILE, rows with doc, or XML"
         )
-    shown = options.names(list(corpus.hyps))
+    shown = options.names(corpus.systems)
     size = options.chunk_size(args, scorer)
     writer = None
     if args.segments:
         mark = _fingerprint(corpus, scorer, size, shown, args.documents)
         writer = SegmentWriter(args.segments, mark, list(scorer.metrics), args.resume)
-    sums = writer.sums if writer else Sums()
+    sums = Sums.of_state(writer.kept) if writer and writer.kept else Sums()
     start = writer.done if writer else 0
     with Progress(corpus.segments, "score", quiet=args.quiet) as bar:
         bar(start)
-        options.watch(scorer, bar)
+        options.watch(scorer.trees, bar)
         for chunk, found in run_scorer(scorer, corpus, size, start):
             found = {shown[system]: by_metric for system, by_metric in found.items()}
             sums.add(found, chunk.docs if args.documents else None)
             if writer:
-                scores = {name: scorer.segment_scores(table) for name, table in found.items()}
-                writer.add(chunk.start, chunk.docs, scores, sums)
+                scores = {
+                    name: {m: s.tolist() for m, s in scorer.segment_scores(table).items()}
+                    for name, table in found.items()
+                }
+                writer.add(chunk.start, chunk.docs, scores, sums.state())
             bar(len(chunk))
     if writer:
         writer.finish()
@@ -92,9 +98,10 @@ def _fingerprint(
     corpus: Corpus, scorer: Scorer, size: int, shown: dict[str, str], documents: bool
 ) -> str:
     """A hash of all that the segment file depends on."""
-    facts = [corpus.digest, size, list(shown.values()), scorer.bracketed, list(scorer.metrics)]
+    given = isinstance(scorer.trees, Written)
+    facts = [corpus.digest, size, list(shown.values()), given, list(scorer.metrics)]
     facts.append(documents)  # document sums are kept only where they are asked for
-    facts += [scorer.signature(spec, len(corpus.refs)) for spec in scorer.metrics]
+    facts += [scorer.signature(spec, corpus.references) for spec in scorer.metrics]
     return hashlib.blake2b(json.dumps(facts).encode(), digest_size=16).hexdigest()
 
 
@@ -102,7 +109,7 @@ def _report(
     args: argparse.Namespace, corpus: Corpus, scorer: Scorer, sums: Sums, systems: list[str]
 ) -> str:
     specs = list(scorer.metrics)
-    signatures = {spec: scorer.signature(spec, len(corpus.refs)) for spec in specs}
+    signatures = {spec: scorer.signature(spec, corpus.references) for spec in specs}
     zero = dict.fromkeys(specs, 0.0)  # a corpus without segments
     scores = sums.scores(scorer.metrics)
     documents = sums.document_scores(scorer.metrics) if args.documents else {}
@@ -120,15 +127,17 @@ def _report(
         return json.dumps(report, indent=1, ensure_ascii=False)
     rows = [["system", *specs]]
     for name in systems:
-        rows.append([name, *(cell(spec, scores.get(name, zero)[spec]) for spec in specs)])
-        for doc, found_scores in documents.get(name, {}).items():
-            rows.append([f"  {doc}", *(cell(spec, found_scores[spec]) for spec in specs)])
+        entries = {name: scores.get(name, zero)}
+        entries |= {f"  {doc}": found for doc, found in documents.get(name, {}).items()}
+        for title, found_scores in entries.items():
+            cells = (cell(metric, found_scores[m]) for m, metric in scorer.metrics.items())
+            rows.append([title, *cells])
     table = tables.formatted(rows, args.format)
     return "\n".join([table, "", *signatures.values()]) if args.format == "text" else table
 
 
-def cell(spec: str, value: float) -> str:
+def cell(metric: Metric[Any], value: float) -> str:
     """A score for people: BLEU as sacrebleu prints it, tiny kernel values with an exponent."""
-    if spec.partition(":")[0] == "bleu":
-        return f"{value:.2f}"
-    return f"{value:.4f}" if value == 0 or value >= 1e-3 else f"{value:.2e}"
+    if metric.digits < 4 or value == 0 or value >= 1e-3:
+        return f"{value:.{metric.digits}f}"
+    return f"{value:.2e}"

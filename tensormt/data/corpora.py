@@ -2,14 +2,16 @@
 
 Text files (one segment a line, `.gz` too), rows with their own references (`.jsonl`, `.tsv`) and
 mteval or WMT markup (`.sgm`, `.sgml`, `.xml`) become one `Corpus`, which hands out chunks of
-segments in order, from any segment on, as often as wanted. Text and rows are never held whole in
-memory. An empty reference line is an absent reference; a segment without any is an error.
+segments in order, from any segment on, as often as wanted. Each file is a `Source` that is read
+once a pass; text and rows are never held whole in memory. An empty reference line is an absent
+reference; a segment without any is an error.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
 
@@ -18,10 +20,12 @@ from tensormt.data.markup import Markup, read_markup
 from tensormt.data.rows import rows
 from tensormt.errors import TensorMTError
 
-__all__ = ["Chunk", "Corpus", "open_corpus"]
+__all__ = ["Chunk", "Corpus", "Source", "open_corpus"]
 
 MARKUP = {".sgm", ".sgml", ".xml"}
 ROWS = {".jsonl", ".tsv"}
+
+Lines = list[str | None]
 
 
 class Chunk(NamedTuple):
@@ -36,27 +40,49 @@ class Chunk(NamedTuple):
         return len(self.refs[0])
 
 
-Column = Callable[[], Iterator[str | None]]
+class Block(NamedTuple):
+    """Some segments of one source: a list for each of its columns."""
+
+    hyps: list[Lines]
+    refs: list[Lines]
+    docs: Lines | None
+
+
+class Source(NamedTuple):
+    """What one file brings: its systems, how many references, documents, segments, blocks.
+
+    `blocks(start, size)` iterates over blocks of `size` segments from `start` on.
+    """
+
+    name: str
+    systems: list[str]
+    refs: int
+    docs: bool
+    size: int
+    blocks: Callable[[int, int], Iterator[Block]]
 
 
 class Corpus:
-    """Aligned columns: `hyps` by system, `refs`, perhaps `docs`; each call iterates afresh."""
+    """Aligned sources: systems from some, references from some, perhaps documents from one."""
 
     def __init__(
         self,
-        hyps: dict[str, Column],
-        refs: list[Column],
-        docs: Column | None,
-        segments: int,
-        digest: str = "",
+        hyps: Sequence[Source],
+        refs: Sequence[Source],
+        docs: Source | None = None,
+        paths: Sequence[str] = (),
     ) -> None:
-        self.hyps, self.refs, self.docs = hyps, refs, docs
-        self.segments, self.digest = segments, digest
+        self._hyps, self._refs, self._docs = list(hyps), list(refs), docs
+        self._paths = list(paths)
+        self.systems = [system for source in hyps for system in source.systems]
+        self.references = sum(source.refs for source in refs)
+        self.segments = self._hyps[0].size
+        self.has_docs = docs is not None
 
     @classmethod
     def of_lists(
         cls,
-        hyps: dict[str, Sequence[str]],
+        hyps: dict[str, Sequence[str | None]],
         refs: Sequence[Sequence[str | None]],
         docs: Sequence[str] | None = None,
     ) -> Corpus:
@@ -64,25 +90,41 @@ class Corpus:
         sizes = {f"hypothesis {name!r}": len(lines) for name, lines in hyps.items()}
         sizes |= {f"reference {k}": len(lines) for k, lines in enumerate(refs, 1)}
         sizes |= {} if docs is None else {"the list of documents": len(docs)}
-        _check_sizes(sizes, "segments")
-        return cls(
-            {name: _listed(lines) for name, lines in hyps.items()},
-            [_listed(lines) for lines in refs],
-            None if docs is None else _listed(docs),
-            next(iter(sizes.values())),
-        )
+        check_sizes(sizes, "segments")
+        size = next(iter(sizes.values()))
+        own = _listed("", list(hyps), list(hyps.values()), refs, docs, size)
+        return cls([own], [own], None if docs is None else own)
+
+    @cached_property
+    def digest(self) -> str:
+        """A hash of all files."""
+        digest = hashlib.blake2b(digest_size=16)
+        for name in self._paths:
+            with files.open_bytes(name) as file:
+                while block := file.read(1 << 20):
+                    digest.update(block)
+            digest.update(b"\0")
+        return digest.hexdigest()
 
     def chunks(self, size: int, start: int = 0, hyps: bool = True) -> Iterator[Chunk]:
         """Chunks of at most `size` segments from `start` on; `hyps=False` leaves these out."""
-        ours = {name: islice(column(), start, None) for name, column in self.hyps.items() if hyps}
-        theirs = [islice(column(), start, None) for column in self.refs]
-        docs = None if self.docs is None else islice(self.docs(), start, None)
+        needed = {id(s): s for s in (*(self._hyps if hyps else ()), *self._refs)}
+        if self._docs is not None:
+            needed[id(self._docs)] = self._docs
+        readers = {key: source.blocks(start, size) for key, source in needed.items()}
         while start < self.segments:
+            blocks = {key: next(reader) for key, reader in readers.items()}
+            own = [lines for s in self._hyps if hyps for lines in blocks[id(s)].hyps]
             chunk = Chunk(
                 start,
-                {name: [line or "" for line in islice(it, size)] for name, it in ours.items()},
-                [list(islice(it, size)) for it in theirs],
-                None if docs is None else [doc or "" for doc in islice(docs, size)],
+                {
+                    name: [line or "" for line in lines]
+                    for name, lines in zip(self.systems, own, strict=hyps)
+                },
+                [lines for source in self._refs for lines in blocks[id(source)].refs],
+                None
+                if self._docs is None
+                else [doc or "" for doc in blocks[id(self._docs)].docs or ()],
             )
             for number, row in enumerate(zip(*chunk.refs, strict=True), start + 1):
                 if not any(ref and not ref.isspace() for ref in row):
@@ -94,7 +136,8 @@ class Corpus:
             start += size
 
 
-def _check_sizes(sizes: dict[str, int], unit: str) -> None:
+def check_sizes(sizes: dict[str, int], unit: str) -> None:
+    """Raise unless all have the same number of segments."""
     (first, count), *rest = sizes.items()
     for name, other in rest:
         if other != count:
@@ -103,68 +146,50 @@ def _check_sizes(sizes: dict[str, int], unit: str) -> None:
             )
 
 
-class _Source(NamedTuple):
-    """What one file brings: systems by name, references, documents, number of segments."""
-
-    systems: dict[str, Column]
-    refs: list[Column]
-    docs: Column | None
-    size: int
-
-
 def open_corpus(hyps: Sequence[str], refs: Sequence[str], docs: str | None = None) -> Corpus:
     """The corpus of files named on a command line; `-` is standard input."""
     spool = files.Spool()
     names = [spool.path(name) for name in (*hyps, *refs, *([docs] if docs else []))]
     markup: list[Markup] = []
-    ours = [_source(name, "hypothesis", markup) for name in names[: len(hyps)]]
-    theirs = [_source(n, "references", markup) for n in names[len(hyps) : len(hyps) + len(refs)]]
-    sources = [*ours, *theirs]
+    own = [_source(name, "hypothesis", markup) for name in names[: len(hyps)]]
+    others = [_source(n, "references", markup) for n in names[len(hyps) : len(hyps) + len(refs)]]
+    sources = [*own, *others]
     if docs:
         sources.append(_source(names[-1], "doc", markup))
-    _check_sizes(
-        {files.shown(name): source.size for name, source in zip(names, sources, strict=True)},
-        "segments" if markup else "lines",
-    )
-    systems: dict[str, Column] = {}
-    for source in ours:
-        for name, column in source.systems.items():
-            if name in systems:
-                raise TensorMTError(f"two systems are called {name!r}: rename one of the files")
-            systems[name] = column
-    streams = [column for source in theirs for column in source.refs]
-    if not streams:
-        streams = _own_references(ours)
-    papers = next((source.docs for source in reversed(sources) if source.docs), None)
-    digest = hashlib.blake2b(digest_size=16)
-    for name in names:
-        with files.open_bytes(name) as file:
-            while block := file.read(1 << 20):
-                digest.update(block)
-        digest.update(b"\0")
-    return Corpus(systems, streams, papers, sources[0].size, digest.hexdigest())
+    check_sizes({source.name: source.size for source in sources}, "segments" if markup else "lines")
+    seen: set[str] = set()
+    for system in (system for source in own for system in source.systems):
+        if system in seen:
+            raise TensorMTError(f"two systems are called {system!r}: rename one of the files")
+        seen.add(system)
+    documents = next((source for source in reversed(sources) if source.docs), None)
+    return Corpus(own, others or _own_references(own), documents, names)
 
 
-def _own_references(sources: Sequence[_Source]) -> list[Column]:
-    """The references that hypothesis files bring along; several files must agree on them."""
-    bring = [source.refs for source in sources if source.refs]
+def _own_references(sources: Sequence[Source]) -> list[Source]:
+    """The hypothesis file that brings references along; several files must agree on them."""
+    bring = [source for source in sources if source.refs]
     if not bring:
         raise TensorMTError(
             "no references: name at least one reference file before -i, "
             "or give rows (.jsonl, .tsv) that hold references"
         )
-    for other in bring[1:]:
-        columns = [column() for column in (*bring[0], *other)]
-        for number, row in enumerate(zip(*columns, strict=True), 1):
-            if len(other) != len(bring[0]) or row[: len(other)] != row[len(other) :]:
-                raise TensorMTError(
-                    f"segment {number}: the hypothesis files have different references; give them "
-                    "in a file of their own, or score the files one by one"
-                )
-    return bring[0]
+    first, *rest = bring
+    for other in rest:
+        done = 0
+        for one, two in zip(first.blocks(0, 1000), other.blocks(0, 1000), strict=True):
+            pairs = zip(zip(*one.refs, strict=True), zip(*two.refs, strict=True), strict=True)
+            for number, (ours, theirs) in enumerate(pairs, done + 1):
+                if ours != theirs:
+                    raise TensorMTError(
+                        f"segment {number}: the hypothesis files have different references; give "
+                        "them in a file of their own, or score the files one by one"
+                    )
+            done += 1000
+    return [first]
 
 
-def _source(path: str, role: str, markup: list[Markup]) -> _Source:
+def _source(path: str, role: str, markup: list[Markup]) -> Source:
     """A file in its role (hypothesis, references, doc); markup follows the first such file."""
     kind, name = files.kind(path), files.shown(path)
     if role != "doc" and kind in MARKUP:
@@ -173,38 +198,62 @@ def _source(path: str, role: str, markup: list[Markup]) -> _Source:
         markup.append(found)
         systems = found.hyps or found.refs
         refs = found.refs or (found.hyps if role == "references" else {})
-        return _Source(
-            {system: _listed(lines) for system, lines in systems.items()},
-            [_listed(lines) for lines in refs.values()],
-            _listed([doc for doc, _ in found.places]),
-            len(found.places),
-        )
+        docs = [doc for doc, _ in found.places]
+        columns = (list(systems.values()), list(refs.values()), docs)
+        return _listed(name, list(systems), *columns, len(found.places))
     if role != "doc" and kind in ROWS:
-        return _row_source(path, role)
-    column: Column = lambda: files.lines(path)  # noqa: E731
-    one = _Source({name: column}, [column], column, files.count(path))
-    return one._replace(
-        refs=one.refs if role == "references" else [], docs=one.docs if role == "doc" else None
+        return _row_source(path, name, role)
+
+    def blocks(start: int, size: int) -> Iterator[Block]:
+        lines: Iterator[str | None] = islice(files.lines(path), start, None)
+        while part := list(islice(lines, size)):
+            yield Block(
+                [part] if role == "hypothesis" else [],
+                [part] if role == "references" else [],
+                part if role == "doc" else None,
+            )
+
+    systems_of = [name] if role == "hypothesis" else []
+    return Source(
+        name, systems_of, int(role == "references"), role == "doc", files.count(path), blocks
     )
 
 
-def _row_source(path: str, role: str) -> _Source:
-    size, most, papers = 0, 0, False
+def _row_source(path: str, name: str, role: str) -> Source:
+    size, most, documents = 0, 0, False
     for row in rows(path, role):
         size += 1
         most = max(most, len(row.refs))
-        papers = papers or row.doc is not None
+        documents = documents or row.doc is not None
 
-    def ref(place: int) -> Column:
-        return lambda: (row.refs[place] if place < len(row.refs) else None for row in rows(path))
+    def blocks(start: int, size: int) -> Iterator[Block]:
+        rest = islice(rows(path), start, None)
+        while part := list(islice(rest, size)):
+            refs: list[Lines] = [
+                [row.refs[k] if k < len(row.refs) else None for row in part] for k in range(most)
+            ]
+            yield Block([[row.hyp for row in part]], refs, [row.doc for row in part])
 
-    return _Source(
-        {files.shown(path): lambda: (row.hyp for row in rows(path))},
-        [ref(place) for place in range(most)],
-        (lambda: (row.doc for row in rows(path))) if papers else None,
-        size,
-    )
+    return Source(name, [name], most, documents, size, blocks)
 
 
-def _listed(lines: Sequence[str | None]) -> Column:
-    return lambda: iter(lines)
+def _listed(
+    name: str,
+    systems: list[str],
+    hyps: Sequence[Sequence[str | None]],
+    refs: Sequence[Sequence[str | None]],
+    docs: Sequence[str] | None,
+    size: int,
+) -> Source:
+    """Columns that lie in memory."""
+
+    def blocks(start: int, step: int) -> Iterator[Block]:
+        for first in range(start, size, step):
+            rows = slice(first, first + step)
+            yield Block(
+                [list(lines[rows]) for lines in hyps],
+                [list(lines[rows]) for lines in refs],
+                None if docs is None else list(docs[rows]),
+            )
+
+    return Source(name, systems, len(refs), docs is not None, size, blocks)

@@ -9,16 +9,19 @@ per segment, the segments of a system in order, `None` for no score; `*.docs` wi
 `domain <tab> document` per segment.
 """
 
-import json
+from __future__ import annotations
+
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
+from tensormt.data import files
+from tensormt.data.rows import document, strings
 from tensormt.errors import TensorMTError
 
 
@@ -56,7 +59,7 @@ class TestSet:
         least_references: int = 1,
         most_references: int | None = None,
         without: Sequence[str] = (),
-    ) -> "TestSet":
+    ) -> TestSet:
         """Keep segments with enough references, of each the first few, and not every system."""
         for name in without:
             if name not in self.systems:
@@ -82,71 +85,96 @@ class TestSet:
 
 def read_jsonl(*paths: str | Path) -> TestSet:
     """Read one or more JSONL files as one test set."""
-    rows = [row for path in paths for row in _objects(Path(path))]
+    rows = [row for path in paths for row in _rows(files.rereadable(str(path)))]
     if not rows:
         raise TensorMTError(f"{', '.join(map(str, paths))}: no segment, expected one a line")
-    systems = sorted({name for row in rows for name in row["sys"]})
-    outputs: list[list[str | None]] = [
-        [row["sys"].get(name, {}).get("hyp") for row in rows] for name in systems
-    ]
-    names = sorted(
-        {key for row in rows for output in row["sys"].values() for key in output.get("scores", {})}
-    )
+    systems = sorted({name for row in rows for name in row.outputs})
+    names = sorted({key for row in rows for own in row.scores.values() for key in own})
+    human = {
+        name: torch.tensor(
+            [[row.scores.get(s, {}).get(name, math.nan) for row in rows] for s in systems],
+            dtype=torch.float64,
+        )
+        for name in names
+    }
     return TestSet(
-        [str(row.get("doc", "")) for row in rows],
-        [row["refs"] for row in rows],
+        [row.doc for row in rows],
+        [row.refs for row in rows],
         systems,
-        outputs,
-        {name: _table(rows, systems, name) for name in names},
+        [[row.outputs.get(system) for row in rows] for system in systems],
+        human,
     )
 
 
-def _table(rows: list[dict[str, Any]], systems: list[str], name: str) -> Tensor:
-    """Return one human score as float64 [S,N]."""
-    values = [
-        [row["sys"].get(system, {}).get("scores", {}).get(name) for row in rows]
-        for system in systems
-    ]
-    return torch.tensor(
-        [[math.nan if value is None else float(value) for value in row] for row in values],
-        dtype=torch.float64,
-    )
+class _Row(NamedTuple):
+    """One segment of a JSONL: outputs and human scores by system."""
+
+    doc: str
+    refs: list[str]
+    outputs: dict[str, str | None]
+    scores: dict[str, dict[str, float]]
 
 
-def _objects(path: Path) -> list[dict[str, Any]]:
-    """Read and check the segments of a file; a mistake is named with its line."""
-    rows = []
-    try:
-        lines = path.read_text(encoding="utf-8").split("\n")
-    except OSError as error:
-        raise TensorMTError(f"{path}: cannot be read ({error.strerror})") from error
-    for number, line in enumerate(lines, 1):
+def _rows(path: str) -> Iterator[_Row]:
+    """The segments of a file, checked; a mistake is named with its line."""
+    for number, line in enumerate(files.lines(path), 1):
         if not line.strip():
             continue
-        try:
-            row = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise TensorMTError(f"{path}:{number}: not a JSON object ({error.msg})") from error
-        if not isinstance(row, dict) or not isinstance(row.get("sys"), dict):
-            raise TensorMTError(f'{path}:{number}: expected an object with "refs" and "sys"')
-        refs = [ref for ref in row.get("refs") or [] if ref and ref.strip()]
+        where = f"{files.shown(path)}, line {number}"
+        data = files.json_line(line, where)
+        if not isinstance(data.get("sys"), dict):
+            raise TensorMTError(f'{where}: expected an object with "refs" and "sys"')
+        given = strings(data.get("refs") or [], where, "refs")
+        refs = [ref for ref in given if ref and not ref.isspace()]
         if not refs:
-            raise TensorMTError(f'{path}:{number}: no reference, "refs" must hold at least one')
-        rows.append({**row, "refs": refs})
-    return rows
+            raise TensorMTError(f'{where}: no reference, "refs" must hold at least one')
+        doc = data.get("doc", "")
+        outputs, scores = {}, {}
+        for system, entry in data["sys"].items():
+            place = f"{where}, system {system!r}"
+            if not isinstance(entry, dict):
+                raise TensorMTError(f'{place}: expected an object with "hyp" and "scores"')
+            strings(system, where, "sys")
+            outputs[system] = strings([entry.get("hyp")], place, "hyp")[0]
+            scores[system] = _scores(entry.get("scores"), place)
+        yield _Row("" if doc is None else document(doc, where), refs, outputs, scores)
+
+
+def _scores(entry: Any, place: str) -> dict[str, float]:
+    """The human scores of one output: finite numbers by name; null is no score."""
+    if entry is None:
+        return {}
+    if not isinstance(entry, dict):
+        raise TensorMTError(f'{place}: "scores" must be an object of numbers')
+    found = {}
+    for name, value in entry.items():
+        if value is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, int | float) or not _finite(value):
+            raise TensorMTError(f"{place}: score {name!r} must be a finite number or null")
+        strings(name, place, "scores")
+        found[name] = float(value)
+    return found
+
+
+def _finite(value: float) -> bool:
+    try:
+        return math.isfinite(float(value))
+    except OverflowError:
+        return False
 
 
 def read_scores(path: str | Path) -> dict[str, list[float]]:
     """Read a score file of mt-metrics-eval: system -> scores in order, NaN for None."""
     scores: dict[str, list[float]] = {}
-    for number, line in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), 1):
+    for number, line in enumerate(files.lines(str(path)), 1):
         fields = line.split()
         try:
             system, value = fields
             score = math.nan if value == "None" else float(value)
         except ValueError as error:
             raise TensorMTError(
-                f"{path}:{number}: expected a system and a score, got {line!r}"
+                f"{path}:{number}: expected a system and a score, got {line[:60]!r}"
             ) from error
         scores.setdefault(system, []).append(score)
     if not scores:
@@ -158,25 +186,25 @@ def read_scores(path: str | Path) -> dict[str, list[float]]:
 
 
 def align_scores(
-    files: Sequence[str | Path], systems: Sequence[str] | None = None
+    paths: Sequence[str | Path], systems: Sequence[str] | None = None
 ) -> tuple[list[str], list[Tensor]]:
     """Read score files as tables float64 [S,N] over the systems that all of them have.
 
     ``systems`` narrows them further; the order is that of the first file.
     """
-    read = [read_scores(path) for path in files]
+    read = [read_scores(path) for path in paths]
     common = [name for name in read[0] if all(name in scores for scores in read)]
     if systems is not None:
         common = [name for name in common if name in systems]
     if len(common) < 2:
         raise TensorMTError(
-            f"{', '.join(map(str, files))} have {len(common)} systems in common: at least 2 needed"
+            f"{', '.join(map(str, paths))} have {len(common)} systems in common: at least 2 needed"
         )
     sizes = [len(scores[common[0]]) for scores in read]
-    for path, size in zip(files, sizes, strict=True):
+    for path, size in zip(paths, sizes, strict=True):
         if size != sizes[0]:
             raise TensorMTError(
-                f"{path} has {size} scores a system, {files[0]} has {sizes[0]}: they must align"
+                f"{path} has {size} scores a system, {paths[0]} has {sizes[0]}: they must align"
             )
     tables = [
         torch.tensor([scores[name] for name in common], dtype=torch.float64) for scores in read
@@ -186,5 +214,4 @@ def align_scores(
 
 def read_documents(path: str | Path) -> list[str]:
     """Read the document of every segment from a `.docs` file."""
-    lines = Path(path).read_text(encoding="utf-8").splitlines()
-    return [line.split("\t")[-1] for line in lines]
+    return [line.split("\t")[-1] for line in files.lines(str(path))]

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from tensormt.data.files import kind, lines, shown
+from tensormt.data.files import json_line, kind, lines, shown
 from tensormt.errors import TensorMTError
 
-__all__ = ["Row", "rows"]
+__all__ = ["Row", "rows", "strings"]
+
+_REFERENCE = re.compile(r"reference[ _-]?\d*")
 
 
 class Row(NamedTuple):
+    """One segment: its hypothesis, references and document."""
+
     hyp: str | None
     refs: list[str | None]
     doc: str | None
@@ -20,23 +24,14 @@ class Row(NamedTuple):
 
 def rows(path: str, needed: str | None = None) -> Iterator[Row]:
     """Rows of a JSONL or TSV file: hypothesis, references, doc."""
-    make = _json_row if kind(path) == ".jsonl" else None
+    is_json = kind(path) == ".jsonl"
     head: list[str] = []
     for number, line in enumerate(lines(path), 1):
         where = f"{shown(path)}, line {number}"
-        if make is None and number == 1:
-            head = line.split("\t")
-            if len(set(head)) != len(head):
-                raise TensorMTError(
-                    f"{where}: two columns have one name; write reference1, reference2, …"
-                )
-            if "hypothesis" not in head and not any(h.startswith("reference") for h in head):
-                raise TensorMTError(
-                    f"{where}: expected a head with columns hypothesis and reference, found "
-                    f"{line[:60]!r}"
-                )
+        if not is_json and number == 1:
+            head = _head(line, where)
             continue
-        row = make(line, where) if make else _tsv_row(line, head, where)
+        row = _json_row(line, where) if is_json else _tsv_row(line, head, where)
         if (needed == "hypothesis" and row.hyp is None) or (
             needed == "references" and not row.refs
         ):
@@ -44,21 +39,48 @@ def rows(path: str, needed: str | None = None) -> Iterator[Row]:
         yield row
 
 
+def strings(value: Any, where: str, name: str) -> list[str | None]:
+    """A list of texts from JSON: a string alone is a list of one, null an absent text."""
+    found = [value] if isinstance(value, str) else value
+    if not isinstance(found, list) or not all(x is None or isinstance(x, str) for x in found):
+        raise TensorMTError(f"{where}: {name!r} must be a list of strings")
+    for each in found:
+        if each is not None and not each.isascii() and _unpaired(each):
+            raise TensorMTError(f"{where}: {name!r} holds half a character (a lone surrogate)")
+    return found
+
+
+def _unpaired(string: str) -> bool:
+    return any("\ud800" <= letter <= "\udfff" for letter in string)
+
+
 def _json_row(line: str, where: str) -> Row:
-    try:
-        data = json.loads(line)
-    except ValueError:
-        raise TensorMTError(f"{where}: not a JSON object") from None
-    if not isinstance(data, dict):
-        raise TensorMTError(f"{where}: expected a JSON object, found {line[:40]!r}")
-    refs = data.get("references", data.get("reference", []))
-    refs = [refs] if isinstance(refs, str) else refs
+    data = json_line(line, where)
+    refs = strings(data.get("references", data.get("reference", [])), where, "references")
     hyp, doc = data.get("hypothesis"), data.get("doc")
-    if not isinstance(refs, list) or not all(ref is None or isinstance(ref, str) for ref in refs):
-        raise TensorMTError(f"{where}: 'references' must be a list of strings")
     if not (hyp is None or isinstance(hyp, str)):
         raise TensorMTError(f"{where}: 'hypothesis' must be a string")
-    return Row(hyp, refs, None if doc is None else str(doc))
+    strings(hyp, where, "hypothesis") if hyp else None
+    return Row(hyp, refs, None if doc is None else document(doc, where))
+
+
+def document(value: Any, where: str) -> str:
+    """A document id from JSON: a string or a number."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise TensorMTError(f"{where}: 'doc' must be a string or a number")
+    strings(str(value), where, "doc")
+    return str(value)
+
+
+def _head(line: str, where: str) -> list[str]:
+    head = line.split("\t")
+    if len(set(head)) != len(head):
+        raise TensorMTError(f"{where}: two columns have one name; write reference1, reference2, …")
+    if "hypothesis" not in head and not any(map(_REFERENCE.fullmatch, head)):
+        raise TensorMTError(
+            f"{where}: expected a head with columns hypothesis and reference, found {line[:60]!r}"
+        )
+    return head
 
 
 def _tsv_row(line: str, head: list[str], where: str) -> Row:
@@ -66,5 +88,5 @@ def _tsv_row(line: str, head: list[str], where: str) -> Row:
     if len(cells) != len(head):
         raise TensorMTError(f"{where}: {len(cells)} columns, the head has {len(head)}")
     row = dict(zip(head, cells, strict=True))
-    refs = [cell or None for name, cell in row.items() if name.startswith("reference")]
+    refs = [cell or None for name, cell in row.items() if _REFERENCE.fullmatch(name)]
     return Row(row.get("hypothesis"), refs, row.get("doc"))

@@ -1,9 +1,10 @@
 """Segment scores to a file, in whole chunks, so that a killed run can go on.
 
 While a run lasts, rows go to `OUT.part`, and `OUT.state` says how many segments are done, how long
-the part file then was, and the sums so far; it is replaced in one step after every chunk. To go on,
-the part file is cut to that length. At the end the part becomes OUT and the state goes away: OUT is
-there whole or not at all. The state carries a fingerprint of inputs and options.
+the part file then was, and what the caller keeps (its sums so far); it is replaced in one step
+after every chunk. To go on, the part file is cut to that length. At the end the part becomes OUT
+and the state goes away: OUT is there whole or not at all. The state carries a fingerprint of inputs
+and options.
 """
 
 from __future__ import annotations
@@ -14,11 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-import torch
-from torch import Tensor
-
 from tensormt.errors import TensorMTError
-from tensormt.scoring import Sums
 
 try:
     import fcntl
@@ -40,7 +37,8 @@ class SegmentWriter:
         self.part = self.path.with_name(self.path.name + ".part")
         self.state = self.path.with_name(self.path.name + ".state")
         self.fingerprint, self.metrics = fingerprint, list(metrics)
-        self.done, self.sums = 0, Sums()
+        self.done = 0
+        self.kept: dict[str, Any] | None = None  # what the run had kept when it was stopped
         try:
             self._file = self._go_on() if resume else None
             if self._file is None:
@@ -65,6 +63,7 @@ class SegmentWriter:
         try:
             state = json.loads(self.state.read_text())
             length, mark = int(state["bytes"]), state["fingerprint"]
+            state["done"], state["kept"]
         except (ValueError, KeyError, TypeError):
             raise TensorMTError(
                 f"cannot resume {self.path}: {self.state} is damaged; start anew without --resume"
@@ -80,8 +79,7 @@ class SegmentWriter:
                 f"cannot resume {self.path}: {self.part} is shorter than it was; start anew "
                 "without --resume"
             )
-        self.done = state["done"]
-        self.sums = Sums(*_tensors([state["corpus"], state["documents"]]))
+        self.done, self.kept = state["done"], state["kept"]
         file.truncate(length)
         file.seek(0, os.SEEK_END)
         return file
@@ -101,14 +99,12 @@ class SegmentWriter:
         self,
         start: int,
         docs: Sequence[str] | None,
-        scores: Mapping[str, Mapping[str, Tensor]],
-        sums: Sums,
+        scores: Mapping[str, Mapping[str, Sequence[float]]],
+        keep: dict[str, Any],
     ) -> None:
-        """Write one chunk: scores by system and metric, and the sums after it."""
+        """Write one chunk: scores by system and metric, and what to keep after it."""
         rows = []
-        systems = {
-            name: [found[spec].tolist() for spec in self.metrics] for name, found in scores.items()
-        }
+        systems = {name: [found[spec] for spec in self.metrics] for name, found in scores.items()}
         count = len(next(iter(systems.values()))[0])
         for place in range(count):
             for name, columns in systems.items():
@@ -116,7 +112,7 @@ class SegmentWriter:
                 rows.append(self._row(start + place + 1, name, doc, [c[place] for c in columns]))
         try:
             self._write("".join(rows).encode())
-            self.done, self.sums = start + count, sums
+            self.done, self.kept = start + count, keep
             self._mark()
         except OSError as error:
             raise self._trouble(error) from None
@@ -143,8 +139,7 @@ class SegmentWriter:
             "fingerprint": self.fingerprint,
             "done": self.done,
             "bytes": self._file.tell(),
-            "corpus": _lists(self.sums.corpus),
-            "documents": _lists(self.sums.documents),
+            "kept": self.kept,
         }
         fresh = self.state.with_name(self.state.name + ".new")
         fresh.write_text(json.dumps(state))
@@ -183,16 +178,3 @@ class SegmentWriter:
     def _trouble(self, error: OSError) -> TensorMTError:
         kept = f"; {self.done} segments are kept, go on with --resume" if self.done else ""
         return TensorMTError(f"{self.path} cannot be written: {error.strerror}{kept}")
-
-
-def _lists(sums: Any) -> Any:
-    return {k: _lists(v) for k, v in sums.items()} if isinstance(sums, dict) else sums.tolist()
-
-
-def _tensors(sums: Any) -> Any:
-    if isinstance(sums, dict):
-        return {key: _tensors(value) for key, value in sums.items()}
-    if sums and isinstance(sums[0], dict):
-        return [_tensors(value) for value in sums]
-    whole = all(isinstance(value, int) for value in sums)
-    return torch.tensor(sums, dtype=torch.int64 if whole else torch.float64)

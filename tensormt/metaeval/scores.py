@@ -18,10 +18,9 @@ from torch import Tensor
 from tensormt.data.judged import TestSet
 from tensormt.metaeval.levels import agreement, document_means, system_agreement
 from tensormt.metaeval.resample import DrawStatistic, draw_tables
-from tensormt.metaeval.texts import Parse, Texts
 from tensormt.metric import Metric
-from tensormt.ngram.references import References
-from tensormt.text.tokens import TokenBatch
+from tensormt.texts import Texts, signature
+from tensormt.trees.sources import TreeSource
 
 LEVELS = ("segment", "document", "system")
 
@@ -71,33 +70,29 @@ class Scores:
 
 
 def score_metric(metric: Metric[Any], name: str, test: TestSet, texts: Texts) -> Scores:
-    """Score all systems of a test set, references prepared once."""
-    batch = texts.batch(metric)
-    most = max(len(refs) for refs in test.references)
-    streams = [
-        texts.index([refs[k] if k < len(refs) else None for refs in test.references])
-        for k in range(most)
-    ]
-    references: Any = [batch[stream] for stream in streams]
-    if isinstance(batch, TokenBatch):
-        references = References(references)
-    rows = [metric.statistics(batch[texts.index(outputs)], references) for outputs in test.outputs]
+    """Score all systems of a test set with its texts, as `collect_texts` gives them."""
+    hyps, refs = texts.sides(metric.reads, len(test.systems))
+    statistics = torch.stack([metric.statistics(hyp, refs) for hyp in hyps]).cpu()
     present = torch.tensor([[text is not None for text in outputs] for outputs in test.outputs])
-    statistics = torch.stack(rows)
     segments = metric.score(statistics, segment=True).masked_fill(~present, torch.nan)
     return Scores(
         name,
-        texts.signature(metric, most),
+        signature(metric, len(refs), texts.trees),  # type: ignore[arg-type]
         segments,
         statistics.masked_fill(~present[..., None], 0),
         lambda sums: metric.score(sums, segment=False),
     )
 
 
-def collect_texts(test: TestSet, parse: Parse | None = None) -> Texts:
-    """Gather every text of a test set, references and outputs."""
-    references = [text for refs in test.references for text in refs]
-    return Texts(references + [text for row in test.outputs for text in row], parse)
+def collect_texts(
+    test: TestSet, trees: TreeSource | None = None, device: str | torch.device | None = None
+) -> Texts:
+    """Gather every text of a test set: a stream for each system, then for each reference."""
+    most = max(len(refs) for refs in test.references)
+    references = [
+        [refs[k] if k < len(refs) else None for refs in test.references] for k in range(most)
+    ]
+    return Texts([*test.outputs, *references], trees, device)
 
 
 def agreement_at(

@@ -11,14 +11,13 @@ wait until they outweigh the table and are then merged in, so adding n of them c
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor
 
+from tensormt.data.tensors import load_tensors, save_tensors
 from tensormt.errors import TensorMTError
 from tensormt.kernels.arrays import argsort, runs, search, sort
 from tensormt.ngram.keys import orders
@@ -113,33 +112,21 @@ class Frequencies:
 
     def save(self, path: str | Path) -> None:
         """Write the tables to a safetensors file."""
-        from safetensors.torch import save_file
-
         tensors = {}
         for order, (keys, counts) in enumerate(self.tables, 1):
-            tensors[f"keys.{order}"] = keys.cpu().contiguous()
-            tensors[f"counts.{order}"] = counts.cpu().contiguous()
+            tensors[f"keys.{order}"], tensors[f"counts.{order}"] = keys, counts
         about = {"max_order": self.max_order, "words": self.words, "kind": self.kind}
-        save_file(tensors, path, {"format": _FORMAT, "about": json.dumps(about)})
+        save_tensors(path, _FORMAT, tensors, about)
 
     @classmethod
     def load(cls, path: str | Path) -> Frequencies:
         """Read what `save` wrote."""
-        from safetensors import SafetensorError, safe_open
-
-        try:
-            with safe_open(path, "pt") as file:
-                header = file.metadata() or {}
-                if header.get("format") != _FORMAT:
-                    raise TensorMTError(f"{path} holds no n-gram frequencies: save them first")
-                about: dict[str, Any] = json.loads(header["about"])
-                new = cls(about["max_order"])
-                new._tables = [
-                    (file.get_tensor(f"keys.{order}"), file.get_tensor(f"counts.{order}"))
-                    for order in range(1, new.max_order + 1)
-                ]
-        except (OSError, SafetensorError) as error:
-            raise TensorMTError(f"{path} cannot be read as n-gram frequencies: {error}") from None
+        about, tensors = load_tensors(path, _FORMAT, "n-gram frequencies")
+        new = cls(about["max_order"])
+        new._tables = [
+            (tensors[f"keys.{order}"], tensors[f"counts.{order}"])
+            for order in range(1, new.max_order + 1)
+        ]
         new.words = about["words"]
         new.kind = None if about["kind"] is None else (about["kind"][0], about["kind"][1])
         return new

@@ -1,113 +1,277 @@
-"""Parses kept: each different segment is parsed once in a run, and once for all runs that share a
-folder.
+"""A parser with a memory: each different segment is parsed once in a run, and once for all runs
+that share a folder.
 
-The folder holds one SQLite file for every parser fingerprint; a segment is found by a hash of its
-text, its tree is a bracketing. SQLite lets several processes read and write at once, and a process
-that is killed leaves whole rows. Trees always pass through brackets, so scores do not depend on
-what was in the cache.
+In memory trees stay tensors, a page for each batch that was parsed; the least recently used are
+dropped. The folder holds one SQLite file for every parser fingerprint: a segment is found by a hash
+of its text, its tree is a bracketing (or CoNLL-U). SQLite lets several processes read and write at
+once, and a process that is killed leaves whole rows.
+
+A `CachedParser` may be called from any thread; pickled, it takes the parser along by name and
+leaves memory and connection behind; copies share it.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
 import sqlite3
+import threading
+import warnings
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Sequence
+from functools import partial
+from os import PathLike
 from pathlib import Path
+from typing import Any
 
 from tensormt.errors import TensorMTError
-from tensormt.parser import Parser
+from tensormt.parser.parser import Parser
 from tensormt.trees.batch import TreeBatch
+from tensormt.trees.sources import TreeSource, read_lines, write_lines
 
-__all__ = ["Forester"]
+__all__ = ["CachedParser", "tree_source"]
 
 _MOST = 100_000  # trees held in memory
+_PAGES = 32  # batches they may lie in before they are put together
 _AT_ONCE = 500  # keys in one query
 
 
-class Forester:
-    """Text to trees through a parser, with memory: call it with a list of segments."""
+def tree_source(
+    parser: TreeSource | Parser | str | PathLike[str] | None, device: Any = None
+) -> TreeSource | None:
+    """What makes trees of text: a source as it is, a parser (or its name) with a memory."""
+    if parser is None or (callable(parser) and not isinstance(parser, Parser)):
+        return parser
+    if not isinstance(parser, Parser):
+        parser = Parser.load(parser, device=device)
+    return CachedParser(parser)
+
+
+class CachedParser:
+    """Text to trees through a parser, with memory: call it with a list of segments.
+
+    folder: where parses are kept for later runs. Without `strict` a folder that cannot be used is
+    set aside with one warning.
+    """
 
     def __init__(
         self,
         parser: Parser,
         folder: Path | None = None,
         progress: Callable[[int], object] | None = None,
+        *,
+        strict: bool = True,
     ) -> None:
-        self.parser, self.progress = parser, progress
-        self.fingerprint = parser.fingerprint
+        self.parser, self.folder, self.progress, self.strict = parser, folder, progress, strict
         self.parsed = 0
-        self._memory: dict[str, str] = {}
-        self._database = None if folder is None else _connect(folder, self.fingerprint)
+        self._restart()
+        if folder is not None and strict:
+            self._connection()
+
+    def _restart(self) -> None:
+        self._memory = _Memory(_MOST)
+        self._lock = threading.RLock()
+        self._database: sqlite3.Connection | None = None
+        self._process = os.getpid()
+
+    @property
+    def fingerprint(self) -> str:
+        """That of the parser."""
+        return self.parser.fingerprint
 
     def __call__(self, lines: Sequence[str | None]) -> TreeBatch:
         """The trees of the segments; an empty one has an empty tree."""
         texts = [line or "" for line in lines]
-        wanted = [text for text in dict.fromkeys(texts) if text not in self._memory]
-        found = self._recall(wanted)
-        new = [text for text in wanted if text not in found]
-        if new:
-            trees = self.parser.parse(new, self.progress).to_brackets()
-            self.parsed += len(new)
-            fresh = dict(zip(new, trees, strict=True))
-            self._keep(fresh)
-            found |= fresh
-        if len(self._memory) + len(found) > _MOST:
-            here = set(texts)
-            self._memory = {text: tree for text, tree in self._memory.items() if text in here}
-        self._memory |= found
-        return TreeBatch.from_brackets([self._memory[text] for text in texts])
+        with self._lock:
+            wanted = [text for text in dict.fromkeys(texts) if text not in self._memory]
+            if self.folder is not None:
+                self._recall(wanted)
+            new = [text for text in wanted if text not in self._memory]
+            if new:
+                trees = self.parser.parse(new, self.progress)
+                self.parsed += len(new)
+                self._memory.add(new, trees)
+                if self.folder is not None:
+                    self._keep(dict(zip(new, write_lines(trees), strict=True)))
+            return self._memory.gather(texts)
 
-    def _recall(self, texts: Sequence[str]) -> dict[str, str]:
-        if self._database is None:
-            return {}
+    # --- the folder ---------------------------------------------------------------------------
+
+    def _connection(self) -> sqlite3.Connection | None:
+        """The database of this process; None where there is none."""
+        if self._database is None or self._process != os.getpid():
+            if self.folder is None:
+                return None
+            self._process = os.getpid()
+            self._database = self._guarded(lambda: _connect(self.folder, self.fingerprint))
+        return self._database
+
+    def _guarded(self, action: Callable[[], Any]) -> Any:
+        """What the action gives; trouble with the folder ends the run or sets the folder aside."""
+        try:
+            return action()
+        except (OSError, sqlite3.Error) as error:
+            trouble = f"the parse cache cannot be used: {error}"
+            if self.strict:
+                raise TensorMTError(
+                    f"{trouble}; remove its folder, name another one with --cache, or go without "
+                    "by --no-cache"
+                ) from None
+            warnings.warn(f"going on without a parse cache: {trouble}", stacklevel=4)
+            self.folder = self._database = None
+            return None
+
+    def _recall(self, texts: Sequence[str]) -> None:
+        """Take the trees of those texts that are in the folder into memory."""
         found: dict[str, str] = {}
         for start in range(0, len(texts), _AT_ONCE):
+            database = self._connection()
+            if database is None:
+                return
             keys = {_key(text): text for text in texts[start : start + _AT_ONCE]}
             marks = ",".join("?" * len(keys))
             query = f"SELECT key, tree FROM parses WHERE key IN ({marks})"
-            rows = self._do(query, list(keys))
-            found |= {keys[key]: tree for key, tree in rows}
-        return found
+            rows = self._guarded(partial(_fetch, database, query, list(keys)))
+            found |= {keys[key]: tree for key, tree in rows or () if isinstance(tree, str)}
+        for some, trees in _sound(list(found.items())):
+            self._memory.add(some, trees)
 
     def _keep(self, trees: dict[str, str]) -> None:
-        if self._database is not None:
+        database = self._connection()
+        if database is not None:
             rows = [(_key(text), tree) for text, tree in trees.items()]
-            try:
-                with self._database:
-                    self._database.executemany("INSERT OR IGNORE INTO parses VALUES (?, ?)", rows)
-            except sqlite3.Error as error:
-                raise _trouble(error) from None
 
-    def _do(self, query: str, values: list[bytes]) -> list[tuple[bytes, str]]:
-        assert self._database is not None
-        try:
-            return self._database.execute(query, values).fetchall()
-        except sqlite3.Error as error:
-            raise _trouble(error) from None
+            def write() -> None:
+                with database:
+                    database.executemany("INSERT OR REPLACE INTO parses VALUES (?, ?)", rows)
+
+            self._guarded(write)
+
+    # --- copies -------------------------------------------------------------------------------
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"parser": self.parser, "folder": self.folder, "strict": self.strict}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, progress=None, parsed=0)
+        self._restart()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> CachedParser:
+        return self  # the weights and the memory are large, and nobody changes them
+
+    def __repr__(self) -> str:
+        return f"CachedParser({self.fingerprint}, {self.folder})"
+
+
+class _Memory:
+    """Trees by text, in pages (batches); the least recently used go first."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.place: OrderedDict[str, tuple[int, int]] = OrderedDict()  # text → page, row
+        self.pages: dict[int, TreeBatch] = {}
+        self.used: Counter[int] = Counter()  # rows of each page that are still wanted
+        self._next = 0
+
+    def __contains__(self, text: str) -> bool:
+        return text in self.place
+
+    def add(self, texts: Sequence[str], trees: TreeBatch) -> None:
+        """Keep one more page."""
+        page, self._next = self._next, self._next + 1
+        self.pages[page] = trees
+        for row, text in enumerate(texts):
+            self._forget(text)
+            self.place[text] = page, row
+        self.used[page] = len(texts)
+
+    def _forget(self, text: str) -> None:
+        if text in self.place:
+            page, _ = self.place.pop(text)
+            self.used[page] -= 1
+            if not self.used[page]:
+                del self.pages[page], self.used[page]
+
+    def gather(self, texts: Sequence[str]) -> TreeBatch:
+        """The trees of texts that are here."""
+        if not texts:
+            return TreeBatch.from_brackets([])
+        for text in texts:
+            self.place.move_to_end(text)
+        rows: dict[int, dict[int, int]] = {}  # page → row → place in the joined batch
+        for text in texts:
+            page, row = self.place[text]
+            rows.setdefault(page, {}).setdefault(row, 0)
+        parts, count = [], 0
+        for page, own in rows.items():
+            for row in own:
+                own[row] = count
+                count += 1
+            parts.append(self.pages[page][list(own)])
+        joined = _joined(parts)
+        index = [rows[page][row] for page, row in (self.place[text] for text in texts)]
+        self._tidy()
+        return joined if index == list(range(count)) else joined[index]
+
+    def _tidy(self) -> None:
+        """Drop what was not used for longest, and put many small pages together."""
+        while len(self.place) > self.most:
+            self._forget(next(iter(self.place)))
+        held = sum(len(page) for page in self.pages.values())
+        if len(self.pages) > _PAGES or held > 2 * len(self.place) + 1000:
+            texts = list(self.place)
+            parts = [self.pages[page] for page in self.pages]
+            starts, total = {}, 0
+            for page, batch in self.pages.items():
+                starts[page], total = total, total + len(batch)
+            joined = _joined(parts)
+            index = [starts[page] + row for page, row in self.place.values()]
+            self.__init__(self.most)  # type: ignore[misc]
+            self.add(texts, joined[index])
+
+
+def _joined(parts: list[TreeBatch]) -> TreeBatch:
+    """The trees of all parts; empty trees are of any kind."""
+    if len(parts) == 1:
+        return parts[0]
+    if len({part.kind for part in parts}) > 1:
+        parts = [
+            part if len(part.nodes) else TreeBatch.from_heads([[]] * len(part), [[]] * len(part))
+            for part in parts
+        ]
+    return TreeBatch.concat(parts)
+
+
+def _sound(rows: list[tuple[str, str]]) -> list[tuple[list[str], TreeBatch]]:
+    """The trees that can be read, in groups: what was damaged is left out, and parsed again."""
+    if not rows:
+        return []
+    try:
+        return [([text for text, _ in rows], read_lines([tree for _, tree in rows]))]
+    except TensorMTError:
+        half = len(rows) // 2
+        return [*_sound(rows[:half]), *_sound(rows[half:])] if half else []
+
+
+def _fetch(database: sqlite3.Connection, query: str, values: list[bytes]) -> list[Any]:
+    return database.execute(query, values).fetchall()
 
 
 def _key(text: str) -> bytes:
-    return hashlib.blake2b(text.encode(), digest_size=20).digest()
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=20).digest()
 
 
-def _connect(folder: Path, fingerprint: str) -> sqlite3.Connection:
+def _connect(folder: Path | None, fingerprint: str) -> sqlite3.Connection:
+    assert folder is not None
     name = hashlib.blake2b(fingerprint.encode(), digest_size=8).hexdigest()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        database = sqlite3.connect(folder / f"{name}.sqlite", timeout=60)
-        database.execute("PRAGMA journal_mode=WAL")
-        database.execute("PRAGMA synchronous=NORMAL")
-        with database:
-            database.execute(
-                "CREATE TABLE IF NOT EXISTS parses (key BLOB PRIMARY KEY, tree TEXT) WITHOUT ROWID"
-            )
-    except (OSError, sqlite3.Error) as error:
-        raise _trouble(error) from None
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    path = folder / f"{name}.sqlite"
+    path.touch(mode=0o600)
+    database = sqlite3.connect(path, timeout=60, check_same_thread=False)
+    database.execute("PRAGMA journal_mode=WAL")
+    database.execute("PRAGMA synchronous=NORMAL")
+    with database:
+        database.execute(
+            "CREATE TABLE IF NOT EXISTS parses (key BLOB PRIMARY KEY, tree TEXT) WITHOUT ROWID"
+        )
     return database
-
-
-def _trouble(error: Exception) -> TensorMTError:
-    return TensorMTError(
-        f"the parse cache cannot be used: {error}; remove its folder, name another one "
-        "with --cache, or go without by --no-cache"
-    )

@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from tensormt.data import files
 from tensormt.errors import TensorMTError
 from tensormt.parser import store
 from tensormt.parser.batching import Corpus
@@ -66,7 +67,7 @@ def check_resume(folder: Path, recipe: Recipe) -> None:
     path = folder / RECIPE
     if not (folder / CHECKPOINT).exists() or not path.exists():
         raise TensorMTError(f"{folder}: nothing to resume: start without --resume")
-    old, new = json.loads(path.read_text(encoding="utf-8")), asdict(recipe)
+    old, new = files.json_object(str(path)), asdict(recipe)
     changed = [name for name in new if name != "epochs" and old.get(name) != new[name]]
     if changed:
         names = ", ".join(f"{name} {old.get(name)} → {new[name]}" for name in changed)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -28,6 +29,8 @@ from tensormt.trees.batch import TreeBatch
 
 __all__ = ["Parser"]
 
+AnyNetwork = Network | DependencyNetwork
+
 CUBIC = 10**8  # words³ of a batch: 130 MB for the shares of splits
 DEFAULT = Path(__file__).with_name("english")
 
@@ -43,7 +46,7 @@ class Parser:
 
     def __init__(
         self,
-        network: Network | DependencyNetwork,
+        network: AnyNetwork | Callable[[], AnyNetwork],
         name: str,
         *,
         hyphens: bool,
@@ -52,11 +55,13 @@ class Parser:
         mbr: bool = True,
         batch_tokens: int | None = None,
     ) -> None:
+        """`network` may be a function that makes it: called when the first text is parsed."""
         if max_length < 2:
             raise TensorMTError(f"expected max_length of at least 2, got {max_length}")
-        self.network, self.name, self.hyphens = network, name, hyphens
+        self._network, self.name, self.hyphens = network, name, hyphens
         self.split, self.max_length, self.mbr = split, max_length, mbr
-        self.batch_tokens = batch_tokens or (2500 if network.device.type == "cpu" else 10_000)
+        self._batch_tokens = batch_tokens
+        self._origin: tuple[Any, ...] | None = None
 
     @classmethod
     def load(
@@ -73,18 +78,24 @@ class Parser:
         """The embedded model ("default"), a folder of `train-parser`, or a supar checkpoint.
 
         A supar checkpoint is a pickle and is opened only with `trusted=True`. device: None is the
-        CPU, "auto" is CUDA where there is one.
+        CPU, "auto" is CUDA where there is one. The weights of a folder are read when the first
+        text is parsed.
         """
         from tensormt.parser import model, store
 
         path = DEFAULT if name == "default" else Path(name)
         where = torch.device(_device(device))
-        network: Network | DependencyNetwork
+        network: AnyNetwork | Callable[[], AnyNetwork]
         if path.is_dir():
-            parser, settings = store.load(path)
-            tagged, hyphens = bool(settings["narrow"]), bool(settings.get("hyphens", False))
+            settings = store.settings(path)
+            hyphens = bool(settings.get("hyphens", False))
             digest = store.digest(path / store.WEIGHTS, path / store.SETTINGS)
-            network = Network(parser, settings, where, tagged)
+
+            def network() -> AnyNetwork:
+                return Network(
+                    store.load(path, settings), settings, where, bool(settings["narrow"])
+                )
+
         elif path.is_file():
             parser, plain = model.open_checkpoint(path, trusted)
             digest, hyphens = store.digest(path), False
@@ -98,15 +109,28 @@ class Parser:
                 f"no parser at {str(name)!r}: give 'default', a folder made by "
                 "'tensormt train-parser' or a supar checkpoint"
             )
-        return cls(
-            network,
-            f"{path.name}-{digest}",
-            hyphens=hyphens,
-            split=split,
-            max_length=max_length,
-            mbr=mbr,
-            batch_tokens=batch_tokens,
-        )
+        rules = {"split": split, "max_length": max_length, "mbr": mbr, "batch_tokens": batch_tokens}
+        made = cls(network, f"{path.name}-{digest}", hyphens=hyphens, **rules)  # type: ignore[arg-type]
+        made._origin = (name, trusted, where, rules)
+        return made
+
+    @property
+    def network(self) -> AnyNetwork:
+        """The weights at work, made when they are first asked for."""
+        if not isinstance(self._network, Network | DependencyNetwork):
+            self._network = self._network()
+        return self._network
+
+    @property
+    def batch_tokens(self) -> int:
+        """Tokens of a batch: as asked, or what suits the device."""
+        return self._batch_tokens or (2500 if self.network.device.type == "cpu" else 10_000)
+
+    def __reduce__(self) -> Any:
+        """For pickling: a parser that was loaded goes by its name."""
+        if self._origin is None:
+            return super().__reduce__()
+        return _again, (*self._origin,)
 
     @property
     def fingerprint(self) -> str:
@@ -176,6 +200,11 @@ class Parser:
             parts.append(self.network.parse(lexicon, rows, sizes, self.mbr))
             share(len(members))
         return _reorder(parts, order.to(device))
+
+
+def _again(name: Any, trusted: bool, device: torch.device, rules: dict[str, Any]) -> Parser:
+    """A parser loaded once more, elsewhere."""
+    return Parser.load(name, trusted, device, **rules)
 
 
 class _Share:

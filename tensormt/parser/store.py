@@ -17,6 +17,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from tensormt.data import files
 from tensormt.errors import TensorMTError
 from tensormt.parser import model as supar_model
 from tensormt.parser.model import Settings
@@ -55,34 +56,48 @@ def save(folder: Path, model: Any, settings: Settings) -> None:
     (folder / WEIGHTS).chmod((folder / SETTINGS).stat().st_mode)  # safetensors gives 0600
 
 
-def load(folder: Path) -> tuple[Any, Settings]:
-    """The supar parser and settings of a folder."""
+def settings(folder: Path) -> Settings:
+    """The settings of the parser in a folder."""
+    missing = [name for name in (WEIGHTS, SETTINGS) if not (folder / name).is_file()]
+    if missing:
+        raise TensorMTError(
+            f"{folder}: expected a parser ({WEIGHTS} and {SETTINGS}), but {missing[0]} is missing"
+        )
+    found: Settings = files.json_object(str(folder / SETTINGS))
+    if found.get("format") != FORMAT:
+        raise TensorMTError(
+            f"{folder / SETTINGS}: expected format {FORMAT}, got {found.get('format')!r}: "
+            "train the parser again with this version"
+        )
+    return found
+
+
+def load(folder: Path, settings: Settings) -> Any:
+    """The supar parser of a folder."""
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
     try:
-        settings: Settings = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
         tensors = load_file(folder / WEIGHTS)
-    except (OSError, json.JSONDecodeError, SafetensorError) as error:
+        for name in TABLES:
+            if name in tensors:
+                tensors[name] = dequantise(tensors[name], tensors.pop(f"{name}.scale"))
+        parser = supar_model.build(settings)
+        parser.model.load_state_dict({name: tensor.float() for name, tensor in tensors.items()})
+    except (OSError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
+        cause = str(error).partition("\n")[0]
         raise TensorMTError(
-            f"{folder}: expected a parser ({WEIGHTS} and {SETTINGS}), but {error}"
+            f"{folder}: expected a parser ({WEIGHTS} and {SETTINGS}), but it is damaged "
+            f"({cause}): copy or train it again"
         ) from error
-    if settings.get("format") != FORMAT:
-        raise TensorMTError(
-            f"{folder / SETTINGS}: expected format {FORMAT}, got {settings.get('format')!r}: "
-            "train the parser again with this version"
-        )
-    for name in TABLES:
-        if name in tensors:
-            tensors[name] = dequantise(tensors[name], tensors.pop(f"{name}.scale"))
-    parser = supar_model.build(settings)
-    parser.model.load_state_dict({name: tensor.float() for name, tensor in tensors.items()})
-    return parser, settings
+    return parser
 
 
-def digest(*files: Path) -> str:
+def digest(*paths: Path) -> str:
     """A short hash of the contents of files."""
     total = hashlib.blake2b(digest_size=5)
-    for file in files:
-        total.update(file.read_bytes())
+    for path in paths:
+        with files.open_bytes(str(path)) as file:
+            while block := file.read(1 << 20):
+                total.update(block)
     return total.hexdigest()

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tensormt.data import files
 from tensormt.errors import TensorMTError
 from tensormt.parser.model import SPECIALS, Span, read_tree
 
@@ -26,7 +27,7 @@ class Example:
 def read_treebank(path: Path, max_length: int | None = None) -> tuple[str, list[Example]]:
     """The root label and the sentences of a file with one bracketing a line."""
     examples, roots = [], Counter[str]()
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    for number, line in enumerate(files.lines(str(path)), 1):
         if not line.strip():
             continue
         try:
@@ -48,7 +49,7 @@ def read_vectors(path: Path) -> dict[str, list[float]]:
     """Word vectors from text, `word x₁ x₂ …` a line (first wins where words repeat)."""
     vectors: dict[str, list[float]] = {}
     size = 0
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    for number, line in enumerate(files.lines(str(path)), 1):
         word, *numbers = line.rstrip().split(" ")
         size = size or len(numbers)
         if len(numbers) != size or not numbers:

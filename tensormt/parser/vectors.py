@@ -19,6 +19,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from tensormt.data import files
 from tensormt.errors import TensorMTError
 
 WHOLE_WORD = re.compile(r"[a-z0-9.,'-]+|[\x21-\x7e–—’“”‘…]")
@@ -37,7 +38,7 @@ def write_vectors(model: Path, out: Path, size: int = 100) -> int:
     """Write the word vectors of a transformer folder as text and return how many there are."""
     from safetensors.torch import load_file
 
-    words = (model / "vocab.txt").read_text(encoding="utf-8").split("\n")
+    words = list(files.lines(str(model / "vocab.txt")))
     tensors = load_file(model / "model.safetensors")
     name = next((key for key in tensors if key.endswith(EMBEDDINGS)), None)
     if name is None:
@@ -47,9 +48,9 @@ def write_vectors(model: Path, out: Path, size: int = 100) -> int:
         )
     kept = [i for i, word in enumerate(words) if WHOLE_WORD.fullmatch(word)]
     vectors = principal(tensors[name].float()[kept], size)
-    with out.open("w", encoding="utf-8") as file:
-        for i, vector in zip(kept, vectors.tolist(), strict=True):
-            file.write(" ".join([words[i], *(f"{x:.4f}" for x in vector)]) + "\n")
+    rows = zip(kept, vectors.tolist(), strict=True)
+    lines = (" ".join([words[i], *(f"{x:.4f}" for x in row)]) + "\n" for i, row in rows)
+    out.write_text("".join(lines), encoding="utf-8")
     return len(kept)
 
 

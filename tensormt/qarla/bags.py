@@ -5,29 +5,40 @@ document or a key concept. Counts are dense over the vocabulary of one case, whi
 that all pairs of texts of all cases are compared at once.
 """
 
-import re
 from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from tensormt.errors import TensorMTError
 from tensormt.kernels.arrays import argsort, runs, sort
-from tensormt.qarla.stemming import stem
 from tensormt.qarla.stopwords import STOP_WORDS
 from tensormt.text.dictionary import Dictionary
+from tensormt.text.sentences import split_text
 from tensormt.text.tokens import TokenBatch
 
 # Texts of the cases, padded with None to the same number: texts[t][i].
 Texts = Sequence[Sequence[str | None]]
 
-_SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=[\"'(\[]*[A-Z0-9])")
-
 
 def sentences(text: str) -> list[str]:
-    """Cut a text after . ! ? before a capital or a digit; white space is normalised."""
-    parts = _SENTENCE_END.split(text)
-    return [" ".join(part.split()) for part in parts if part.strip()]
+    """The sentences of a text; white space is normalised."""
+    return [" ".join(sentence.split()) for sentence in split_text(text)]
+
+
+@lru_cache(maxsize=1 << 16)
+def stem(word: str) -> str:
+    """Porter's (1980) stem of a word; words of one or two letters stay as they are."""
+    return word if len(word) < 3 else _stemmer().stem(word, to_lowercase=False)
+
+
+@lru_cache(maxsize=1)
+def _stemmer() -> Any:
+    from nltk.stem.porter import PorterStemmer
+
+    return PorterStemmer(mode=PorterStemmer.ORIGINAL_ALGORITHM)
 
 
 def term_counts(terms: Sequence[Sequence[Sequence[str]]]) -> Tensor:

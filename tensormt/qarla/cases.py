@@ -9,7 +9,7 @@ and every metric of the package is one by its own name. DocSim and NICOS need an
 texts do not carry: `bags.term_counts` and `similarity` serve them where they exist.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -19,11 +19,10 @@ from torch import Tensor
 from tensormt.data.judged import TestSet
 from tensormt.errors import TensorMTError
 from tensormt.metaeval.scores import collect_texts
-from tensormt.metaeval.texts import Parse
 from tensormt.metric import Metric
-from tensormt.ngram.base import TestSetMetric
 from tensormt.qarla import bags, similarity
 from tensormt.qarla.beds import Bed, similarities
+from tensormt.texts import Texts
 
 PAPERS_OWN = (
     "rouge1",
@@ -95,28 +94,25 @@ class Cases:
 
 
 def bed_from_texts(
-    test: TestSet,
-    names: Sequence[str],
-    metric_named: Callable[[str], Metric[Any]],
-    parse: Parse | None = None,
+    test: TestSet, metrics: Mapping[str, Metric[Any] | None], texts: Texts | None = None
 ) -> Bed:
-    """Compare all texts of every case with the named metrics.
+    """Compare all texts of every case with the named metrics; None: the paper's own of that name.
 
-    metric_named makes the metrics that are not the paper's own; parse is needed by those that
-    compare trees.
+    `texts` are those of the test set (metaeval.scores.collect_texts), with a source of trees where
+    a metric reads them.
     """
     cases = Cases(test)
-    pool = collect_texts(test, parse)
-    index = torch.stack([pool.index(case) for case in cases.texts])
+    texts = collect_texts(test) if texts is None else texts
+    # streams are systems, then references: so are the texts of a case
+    index = torch.stack(texts.index, 1)
     index = index.masked_fill(index == 0, -1)
     tables = {}
-    for name in names:
-        if is_papers_own(name):
+    for name, metric in metrics.items():
+        if metric is None:
             tables[name] = cases.own(name)
             continue
-        metric = metric_named(name)
-        batch = pool.batch(metric)
-        if isinstance(metric, TestSetMetric):
+        batch = texts.different(metric.reads)
+        if metric.awaits_counts:
             # Every text is a reference to some other, so all of them are the test set.
             metric.fit([batch])
         tables[name] = similarities(metric, batch, index)

@@ -52,6 +52,11 @@ class Dictionary:
         """Content hash of every string, int64 [n]: equal strings of any two dictionaries agree."""
         return hashing.of_strings(*string_buffers(self.array))
 
+    @cached_property
+    def lowered(self) -> tuple[Tensor, Dictionary]:
+        """The dictionary in lower case (`str.lower`), and the new id of every old one, [n]."""
+        return Dictionary.encode([word.lower() for word in self.strings])
+
     def __len__(self) -> int:
         return len(self.array)
 

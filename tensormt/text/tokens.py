@@ -135,7 +135,7 @@ class TokenBatch:
         """The same segments with every type in lower case (`str.lower`, type by type)."""
         if self.lowercase or self.dictionary is None:
             return self
-        new, dictionary = Dictionary.encode([word.lower() for word in self.dictionary.strings])
+        new, dictionary = self.dictionary.lowered
         tokens = new.to(torch.int32).to(self.device).index_select(0, self.tokens)
         return replace(self, tokens=tokens, dictionary=dictionary, lowercase=True)
 

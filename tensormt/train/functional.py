@@ -121,7 +121,7 @@ def _counted(
         prefixes=prefixes,
     )
     found = metric.count(part, metric.counts if metric.needs_table else None)
-    return found.unflatten(0, (size, number))
+    return found.view(size, number, *found.shape[1:])
 
 
 class _Facts:
@@ -167,7 +167,7 @@ def _check(metric: Metric[Any], hyp: Tensor, refs: Tensor) -> NgramMetric:
             f"{metric.name} does not work on token ids: use a metric that reads tokens here, "
             "or a text reward with a parser"
         )
-    counter: NgramMetric = metric
+    counter: Any = metric
     if hyp.dim() not in (2, 3) or refs.dim() != 3 or hyp.shape[0] != refs.shape[0]:
         raise TensorMTError(
             f"hypotheses of shape {list(hyp.shape)} and references of shape {list(refs.shape)}: "
@@ -186,7 +186,7 @@ def _check(metric: Metric[Any], hyp: Tensor, refs: Tensor) -> NgramMetric:
             "TokenBatch.from_ids batches of all references first"
             + (', or take info="segment"' if hasattr(metric, "info") else "")
         )
-    return counter
+    return counter  # type: ignore[no-any-return]
 
 
 def _narrow(hyp: Tensor, refs: Tensor, keep: bool) -> tuple[Tensor, Tensor]:

@@ -17,7 +17,6 @@ the weights of rare keys near 1.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,10 +25,11 @@ import torch
 from torch import Tensor
 from torch.nn import Module, Parameter
 
+from tensormt.data.tensors import load_tensors, save_tensors
 from tensormt.errors import TensorMTError
 from tensormt.kernels.counts import Keys, occurrences
 from tensormt.registry import make
-from tensormt.syntax import DSTM, HWCM, STM
+from tensormt.syntax.fractions import Fractions
 from tensormt.trees.batch import TreeBatch
 
 __all__ = ["Features", "Learned", "correlation_loss", "ranking_loss"]
@@ -54,9 +54,13 @@ class Features(NamedTuple):
     """
 
     segments: int
-    ours: list[Share | None]
-    theirs: list[Share | None]
-    present: Tensor  # bool [B,R]
+    hyp: list[Share | None]
+    refs: list[Share | None]
+    present: Tensor  # bool [B,R]: references that are there
+    some: Tensor  # bool [B]: hypotheses that are not empty
+
+
+Sides = list[Share | None]
 
 
 class Learned(Module):
@@ -65,33 +69,41 @@ class Learned(Module):
     def __init__(self, spec: str = "stm:balance=f1", buckets: int = 1 << 16) -> None:
         super().__init__()
         metric = make(spec)
-        if not isinstance(metric, STM | HWCM | DSTM) or metric.balance not in _SIDES:
+        if getattr(metric, "balance", None) not in _SIDES:
             raise TensorMTError(
                 f"{spec!r} has no weights to learn: use stm, hwcm or dstm with balance "
                 "precision, recall or f1"
             )
-        self.metric, self.spec, self.buckets = metric, spec, buckets
+        fractions: Any = metric
+        self.metric: Fractions = fractions
+        self.spec, self.buckets = spec, buckets
         self.theta = Parameter(torch.zeros(buckets, dtype=torch.float64, device="cpu"))
 
     def features(self, hyp: TreeBatch, refs: Sequence[TreeBatch]) -> Features:
         """Hashed keys and matches of aligned trees; empty reference trees are absent."""
-        self.metric._check(hyp, refs)
+        self.metric.check(hyp, refs)
         batches = [self.metric.trees(batch) for batch in (hyp, *refs)]
         present = torch.stack([ref.lengths > 0 for ref in refs], 1)
-        parts = zip(*(batch.chunks(_CHUNK) for batch in batches), strict=True)
-        return _joined([self._chunk(*part) for part in parts], present, self.metric.orders)
-
-    def _chunk(self, hyp: TreeBatch, *refs: TreeBatch) -> Features:
-        groups = len(hyp) * self.metric.orders
-        ours, theirs = self.metric.keys(hyp), [self.metric.keys(ref) for ref in refs]
-        want_ours, want_theirs = _SIDES[self.metric.balance]
-        if not want_theirs:
-            return Features(len(hyp), [self._share(ours, theirs, groups)], [None], hyp.lengths)
+        parts = list(zip(*(batch.chunks(_CHUNK) for batch in batches), strict=True))
+        starts = [k * _CHUNK * self.metric.orders for k in range(len(parts))]
+        hyp_sides, ref_sides = zip(*(self._chunk(*part) for part in parts), strict=True)
         return Features(
             len(hyp),
-            [self._share(ours, [ref], groups) if want_ours else None for ref in theirs],
-            [self._share(ref, [ours], groups) for ref in theirs],
-            hyp.lengths,
+            [_joined(column, starts) for column in zip(*hyp_sides, strict=True)],
+            [_joined(column, starts) for column in zip(*ref_sides, strict=True)],
+            present,
+            hyp.lengths > 0,
+        )
+
+    def _chunk(self, hyp: TreeBatch, *refs: TreeBatch) -> tuple[Sides, Sides]:
+        groups = len(hyp) * self.metric.orders
+        own, others = self.metric.keys(hyp), [self.metric.keys(ref) for ref in refs]
+        want_hyp, want_refs = _SIDES[self.metric.balance]
+        if not want_refs:
+            return [self._share(own, others, groups)], [None]
+        return (
+            [self._share(own, [ref], groups) if want_hyp else None for ref in others],
+            [self._share(ref, [own], groups) for ref in others],
         )
 
     def _share(self, keys: Keys, others: list[Keys], groups: int) -> Share:
@@ -103,19 +115,21 @@ class Learned(Module):
         bucket = (keys.key + order * 0x9E3779B1) % self.buckets
         return Share(segment * self.metric.orders + order, bucket, rank < counts.amax(0))
 
-    def forward(self, features: Features) -> Tensor:
-        """Segment scores, float64 [B]."""
+    def forward(self, *inputs: Any) -> Tensor:
+        """Segment scores [B] of `features`, or of trees (hyp, refs); an empty hypothesis has 0."""
+        features = inputs[0] if isinstance(inputs[0], Features) else self.features(*inputs)
         size = features.segments
         best = self.theta.new_zeros(size)
-        for k, (ours, theirs) in enumerate(zip(features.ours, features.theirs, strict=True)):
-            sides = [self._mean(side, size) for side in (ours, theirs) if side is not None]
+        for k, pair in enumerate(zip(features.hyp, features.refs, strict=True)):
+            sides = [self._mean(side, size) for side in pair if side is not None]
             score = sides[0]
             if len(sides) == 2:
                 total = sides[0] + sides[1]
                 some = total > 0
                 score = torch.where(some, 2 * sides[0] * sides[1] / torch.where(some, total, 1), 0)
-            there = features.present[:, k] if len(features.ours) > 1 else features.present.any(1)
-            best = torch.maximum(best, torch.where(there, score, 0))
+            single = len(features.hyp) > 1
+            present = features.present[:, k] if single else features.present.any(1)
+            best = torch.maximum(best, torch.where(present & features.some, score, 0))
         return best
 
     def _mean(self, share: Share, size: int) -> Tensor:
@@ -124,18 +138,10 @@ class Learned(Module):
         cells = weight.new_zeros(size * self.metric.orders)
         whole = cells.index_add(0, share.group, weight).view(size, -1)
         part = cells.index_add(0, share.group, weight * share.matched).view(size, -1)
-        there = whole > 0
-        fraction = part / torch.where(there, whole, 1)
-        fraction = torch.where(part > 0, fraction, self.metric.epsilon) * there
-        return fraction.sum(1) / there.sum(1).clamp_min(1)
-
-    def __call__(self, *args: Any) -> Tensor:
-        """Segment scores [B] of `features`, or of trees (hyp, refs)."""
-        features = args[0] if isinstance(args[0], Features) else self.features(*args)
-        if isinstance(args[0], Features):
-            return self.forward(features)
-        # an empty hypothesis scores 0, as in the metric
-        return torch.where(args[0].lengths > 0, self.forward(features), 0)
+        present = whole > 0
+        fraction = part / torch.where(present, whole, 1)
+        fraction = torch.where(part > 0, fraction, self.metric.epsilon) * present
+        return fraction.sum(1) / present.sum(1).clamp_min(1)
 
     def fit(
         self,
@@ -153,13 +159,13 @@ class Learned(Module):
         int64 [B] only the ranking of segments of one group counts (outputs for one source).
         `penalty` is on the sum of the squares of θ over the keys seen.
         """
-        used = torch.cat([s.bucket for s in (*features.ours, *features.theirs) if s is not None])
+        used = torch.cat([s.bucket for s in (*features.hyp, *features.refs) if s is not None])
         share = torch.bincount(used, minlength=self.buckets).to(self.theta.dtype) > 0
         optimizer = torch.optim.Adam([self.theta], lr=rate)
         losses = []
         for _ in range(steps):
             optimizer.zero_grad()
-            score = self.forward(features)
+            score = self(features)
             loss = (
                 correlation_loss(score, human)
                 if groups is None
@@ -174,29 +180,16 @@ class Learned(Module):
 
     def save(self, path: str | Path) -> None:
         """Write the weights and what they belong to: tensors and names, no pickle."""
-        from safetensors.torch import save_file
-
         about = {"spec": self.spec, "buckets": self.buckets, "signature": self.metric.signature}
-        tensors = {"theta": self.theta.detach().cpu().contiguous()}
-        save_file(tensors, path, {"format": _FORMAT, "about": json.dumps(about)})
+        save_tensors(path, _FORMAT, {"theta": self.theta}, about)
 
     @classmethod
     def load(cls, path: str | Path) -> Learned:
         """Read what `save` wrote."""
-        from safetensors import SafetensorError, safe_open
-
-        try:
-            with safe_open(path, "pt") as file:
-                header = file.metadata() or {}
-                if header.get("format") != _FORMAT:
-                    raise TensorMTError(f"{path} holds no learned weights: save them first")
-                about = json.loads(header["about"])
-                theta = file.get_tensor("theta")
-        except (OSError, SafetensorError) as error:
-            raise TensorMTError(f"{path} cannot be read as learned weights: {error}") from None
+        about, tensors = load_tensors(path, _FORMAT, "learned weights")
         new = cls(about["spec"], about["buckets"])
         with torch.no_grad():
-            new.theta.copy_(theta)
+            new.theta.copy_(tensors["theta"])
         return new
 
 
@@ -219,29 +212,13 @@ def ranking_loss(score: Tensor, human: Tensor, groups: Tensor, scale: float = 0.
     return loss.sum() / better.sum().clamp_min(1)
 
 
-def _joined(parts: list[Features], present: Tensor, orders: int) -> Features:
-    """Chunks of features one after the other."""
-    starts = [0]
-    for part in parts:
-        starts.append(starts[-1] + part.segments)
-
-    def join(shares: Sequence[Share | None]) -> Share | None:
-        real = [
-            (share, start * orders)
-            for share, start in zip(shares, starts, strict=False)
-            if share is not None
-        ]
-        if not real:
-            return None
-        return Share(
-            torch.cat([share.group + shift for share, shift in real]),
-            torch.cat([share.bucket for share, _ in real]),
-            torch.cat([share.matched for share, _ in real]),
-        )
-
-    return Features(
-        starts[-1],
-        [join(column) for column in zip(*(part.ours for part in parts), strict=True)],
-        [join(column) for column in zip(*(part.theirs for part in parts), strict=True)],
-        present,
+def _joined(shares: Sequence[Share | None], starts: Sequence[int]) -> Share | None:
+    """Chunks of one side one after the other, their groups moved to where each starts."""
+    real = [(share, start) for share, start in zip(shares, starts, strict=True) if share]
+    if not real:
+        return None
+    return Share(
+        torch.cat([share.group + start for share, start in real]),
+        torch.cat([share.bucket for share, _ in real]),
+        torch.cat([share.matched for share, _ in real]),
     )

@@ -17,11 +17,13 @@ measure of how alike the samples are). Rewards carry no gradient; nothing waits 
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
 from tensormt.errors import TensorMTError
-from tensormt.ngram.base import NgramMetric
+from tensormt.metric import Metric
 from tensormt.train.functional import Pad, lengths_of, scores, statistics
 
 __all__ = [
@@ -37,7 +39,7 @@ __all__ = [
 class Reward:
     """A metric on token ids as a reward; `pad` ends a segment, see `functional`."""
 
-    def __init__(self, metric: NgramMetric, *, pad: Pad = None) -> None:
+    def __init__(self, metric: Metric[Any], *, pad: Pad = None) -> None:
         self.metric, self.pad = metric, pad
 
     @torch.no_grad()

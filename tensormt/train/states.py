@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from copy import deepcopy
 from typing import Any
 
 import torch
@@ -28,12 +29,13 @@ from torchmetrics import Metric as Base
 from torchmetrics import MetricCollection
 
 from tensormt.metric import Metric
-from tensormt.ngram.base import NgramMetric
+from tensormt.reading import Tokens
 from tensormt.registry import METRICS, make
-from tensormt.scoring import Forest
 from tensormt.text.tokens import TokenBatch
-from tensormt.train.textreward import Source, batches, forest_of, needs_counts
+from tensormt.texts import Texts
+from tensormt.train.textreward import Source, batches, source_for
 from tensormt.trees.batch import TreeBatch
+from tensormt.trees.sources import Written
 
 __all__ = ["TorchScore", "collection"]
 
@@ -78,26 +80,29 @@ class TorchScore(Base):
         """`parser` as for TextReward; kwargs are those of every torchmetrics metric."""
         super().__init__(**kwargs)
         self.metric = make(metric) if isinstance(metric, str) else metric
-        forest = None if isinstance(self.metric, NgramMetric) else forest_of(parser)
-        self.forest = None if forest is None else _Shared(forest)
+        self.trees = source_for(self.metric, parser)
         # collections share the states of metrics that look alike: names keep ours apart
         self._name = re.sub(r"\W+", "_", self.metric.signature.rpartition("|")[0])
-        self._keeps = needs_counts(self.metric)
+        self._keeps = self.metric.awaits_counts
         if self._keeps:
             for part in _PARTS:
                 self.add_state(f"{self._name}_{part}", [], dist_reduce_fx="cat")
         else:
             self.add_state(self._name, self._zeros(), dist_reduce_fx="sum")
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> TorchScore:
+        """A copy that shares what makes trees: a parser and its memory are large."""
+        memo[id(self.trees)] = self.trees
+        new = type(self).__new__(type(self))
+        memo[id(self)] = new
+        new.__setstate__(deepcopy(self.__getstate__(), memo))
+        return new
+
     def _zeros(self) -> Tensor:
         """The state before the first update: words of as many statistics as the metric has."""
-        metric, none = self.metric, list[str]()
-        batch: Any = (
-            TokenBatch.from_text(none, metric.tokenize, metric.lowercase)
-            if isinstance(metric, NgramMetric)
-            else TreeBatch.from_brackets(none)
-        )
-        return to_words(metric.statistics(batch, [batch])).sum(0)
+        none = Texts([[], []], Written())
+        (hyp,), refs = none.sides(self.metric.reads)
+        return to_words(self.metric.statistics(hyp, refs)).sum(0)
 
     def update(
         self,
@@ -111,7 +116,7 @@ class TorchScore(Base):
         if isinstance(preds, TokenBatch | TreeBatch):
             hyp, refs = preds, list(others)
         else:
-            hyp, *refs = batches(self.metric, self.forest, preds, others, self.device)
+            hyp, refs = batches(self.metric, self.trees, preds, others, self.device)
         if self._keeps:
             self._keep(hyp, refs)
             return
@@ -168,19 +173,6 @@ class TorchScore(Base):
         super()._sync_dist(*args, **kwargs)
 
 
-class _Shared:
-    """What makes trees, one for all clones of a metric: a parser and its memory are large."""
-
-    def __init__(self, forest: Forest) -> None:
-        self.forest = forest
-
-    def __call__(self, lines: Sequence[str | None]) -> TreeBatch:
-        return self.forest(lines)
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> _Shared:
-        return self
-
-
 def _hashed(batch: TokenBatch) -> TokenBatch:
     """The batch with the content hashes of its tokens as their ids."""
     tokens = batch.tokens.to(torch.int64) if batch.dictionary is None else batch.hashes
@@ -193,8 +185,9 @@ def collection(
     """A MetricCollection of metrics (default: all ten), which share one memory of parses."""
     made = [make(metric) if isinstance(metric, str) else metric for metric in metrics]
     names = [m if isinstance(m, str) else m.name.lower() for m in metrics]
-    forest = None if all(isinstance(m, NgramMetric) for m in made) else forest_of(parser)
+    needy = next((metric for metric in made if not isinstance(metric.reads, Tokens)), None)
+    trees = None if needy is None else source_for(needy, parser)
     scores: Any = {
-        name: TorchScore(metric, forest, **kwargs) for name, metric in zip(names, made, strict=True)
+        name: TorchScore(metric, trees, **kwargs) for name, metric in zip(names, made, strict=True)
     }
     return MetricCollection(scores, compute_groups=False)

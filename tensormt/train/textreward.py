@@ -6,7 +6,7 @@
     reward.ids(samples, refs, tokenizer.batch_decode)       # ids [B,K,T]       → float64 [B,K]
     GRPOTrainer(reward_funcs=[reward.grpo("references")], …)
 
-The parser works in batches on its device; trees are kept by sentence (tensormt.cache.Forester), so
+The parser works in batches on its device; trees are kept by text (parser/cache.py), so
 references and repeated samples are parsed once in a run. Text is what is compared, so samples of
 any tokenizer can be rewarded.
 """
@@ -22,37 +22,29 @@ from torch import Tensor
 
 from tensormt.errors import TensorMTError
 from tensormt.metric import Metric
-from tensormt.ngram.base import NgramMetric, TestSetMetric
 from tensormt.parser import Parser
-from tensormt.scoring import Forest
-from tensormt.text.tokens import TokenBatch
+from tensormt.parser.cache import tree_source
+from tensormt.reading import Tokens
+from tensormt.texts import Texts
+from tensormt.trees.sources import TreeSource
 
-__all__ = ["TextReward", "batches", "forest_of", "needs_counts"]
+__all__ = ["Source", "TextReward", "batches", "source_for"]
 
-Source = Forest | Parser | str | PathLike[str] | None
-
-
-def forest_of(parser: Source, device: str | torch.device | None = None) -> Forest | None:
-    """What makes trees of text: a callable as it is, a parser (or its name) with a memory."""
-    from tensormt.parser.cache import Forester
-
-    if parser is None or callable(parser):
-        return parser
-    return Forester(parser if isinstance(parser, Parser) else Parser.load(parser, device=device))
+Source = TreeSource | Parser | str | PathLike[str] | None
 
 
-def needs_counts(metric: Metric[Any]) -> bool:
-    """Whether the metric has yet to be given n-gram counts of the whole test set."""
-    return isinstance(metric, TestSetMetric) and metric.needs_table and metric.counts is None
+def source_for(metric: Metric[Any], parser: Source, device: Any = None) -> TreeSource | None:
+    """What makes the trees that a metric reads; None where it reads tokens."""
+    return None if isinstance(metric.reads, Tokens) else tree_source(parser, device)
 
 
 def batches(
     metric: Metric[Any],
-    forest: Forest | None,
+    trees: TreeSource | None,
     texts: Sequence[str | None],
     refs: Sequence[Sequence[str | None]],
     device: str | torch.device | None = None,
-) -> list[Any]:
+) -> tuple[Any, Any]:
     """Texts [n] and their references [n][R] as the metric reads them: hypothesis, R streams."""
     if isinstance(texts, str) or any(isinstance(row, str) for row in refs):
         raise TensorMTError("texts is a list of strings, refs a list of lists: got one string")
@@ -62,19 +54,14 @@ def batches(
         )
     number = max((len(row) for row in refs), default=1)
     streams = [[row[k] if k < len(row) else None for row in refs] for k in range(max(number, 1))]
-    where = torch.device("cpu" if device is None else device)
-    if isinstance(metric, NgramMetric):
-        made = TokenBatch.from_texts([texts, *streams], metric.tokenize)
-        return [batch.to(where) for batch in made]
-    if forest is None:
+    if trees is None and not isinstance(metric.reads, Tokens):
         raise TensorMTError(f"{metric.name} compares trees: name a parser, for example 'default'")
-    trees = forest([line for stream in (texts, *streams) for line in stream]).to(where)
-    size = len(texts)
-    return [trees[k * size : (k + 1) * size] for k in range(1 + len(streams))]
+    (hyp,), others = Texts([texts, *streams], trees, device).sides(metric.reads)
+    return hyp, others
 
 
 class TextReward:
-    """A metric as a reward for text; `parser` is a Parser, its name or path, or a Forester."""
+    """A metric as a reward for text; `parser`: a Parser, its name or path, or a tree source."""
 
     def __init__(
         self,
@@ -82,20 +69,19 @@ class TextReward:
         parser: Source = None,
         device: str | torch.device | None = None,
     ) -> None:
-        if needs_counts(metric):
+        if metric.awaits_counts:
             raise TensorMTError(
                 f"{metric.name} needs n-gram counts that do not change from batch to batch: "
                 "call metric.fit with all references first"
             )
         self.metric, self.device = metric, device
-        self.forest = None if isinstance(metric, NgramMetric) else forest_of(parser, device)
+        self.trees = source_for(metric, parser, device)
 
     def __call__(self, texts: Sequence[str], refs: Sequence[Sequence[str | None]]) -> Tensor:
         """Segment scores, float64 [n], of texts [n] with references [n][R]."""
         if not texts:
             return torch.zeros(0, dtype=torch.float64, device=self.device)
-        hyp, *streams = batches(self.metric, self.forest, texts, refs, self.device)
-        return self.metric(hyp, streams)
+        return self.metric(*batches(self.metric, self.trees, texts, refs, self.device))
 
     def samples(
         self, texts: Sequence[Sequence[str]], refs: Sequence[Sequence[str | None]]
@@ -131,8 +117,8 @@ class TextReward:
         flat = [pair for row in pairs for pair in row]
         real = torch.tensor([bool(j.strip()) for _, j in flat], device=self.device)
         found = torch.zeros(len(flat), dtype=torch.float64, device=self.device)
-        there = [pair for pair in flat if pair[1].strip()]
-        found[real] = self([i for i, _ in there], [[j] for _, j in there])
+        present = [pair for pair in flat if pair[1].strip()]
+        found[real] = self([i for i, _ in present], [[j] for _, j in present])
         return found.view(len(texts), -1, len(texts[0]) if texts else 0)
 
     def grpo(self, column: str = "references") -> Callable[..., list[float]]:

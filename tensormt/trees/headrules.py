@@ -30,7 +30,7 @@ class HeadRules(NamedTuple):
     def rows(self) -> dict[str, list[tuple[str, frozenset[str]]]]:
         """Label → its searches (direction, labels) in order; the last, without labels, fits all."""
         rows: dict[str, list[tuple[str, frozenset[str]]]] = {}
-        for line in self.table.strip().splitlines():
+        for line in self.table.strip().split("\n"):
             label, *words = line.split()
             searches: list[tuple[str, frozenset[str]]] = []
             direction = "l"

@@ -321,7 +321,7 @@ def test_resume_refuses_other_input(long, tmp_path, capsys):
     folder, _, _ = long
     out = tmp_path / "s.jsonl"
     (tmp_path / "s.jsonl.part").write_text("")
-    state = {"fingerprint": "other", "done": 0, "bytes": 0, "corpus": {}, "documents": {}}
+    state = {"fingerprint": "other", "done": 0, "bytes": 0, "kept": None}
     (tmp_path / "s.jsonl.state").write_text(json.dumps(state))
     status, _, err = here(capsys, *_disturbed(folder, out), "--resume")
     assert status == 2

@@ -18,7 +18,7 @@ def write(path, *lines):
 
 
 def gather(corpus, size=2, start=0):
-    hyps, refs, docs = {}, [[] for _ in corpus.refs], []
+    hyps, refs, docs = {}, [[] for _ in range(corpus.references)], []
     for chunk in corpus.chunks(size, start):
         assert len(chunk) <= size
         for name, lines in chunk.hyps.items():
@@ -154,7 +154,7 @@ def test_wmt_markup(tmp_path):
     path = tmp_path / "wmt.xml"
     path.write_text(WMT)
     corpus = open_corpus([str(path)], [])
-    assert list(corpus.hyps) == ["one", "two"]
+    assert corpus.systems == ["one", "two"]
     assert gather(corpus) == ([["a"], ["b"]], [["A"]], ["d1"])
 
 

@@ -133,7 +133,8 @@ def test_a_parser_on_disk(tmp_path, vectors):
     settings = plain_settings(vectors)
     parser = shake(build(settings))
     store.save(tmp_path / "mine", parser.model, settings)
-    again, loaded = store.load(tmp_path / "mine")
+    loaded = store.settings(tmp_path / "mine")
+    again = store.load(tmp_path / "mine", loaded)
     assert {**settings, "format": store.FORMAT} == loaded
     for name, weight in parser.model.state_dict().items():
         torch.testing.assert_close(again.model.state_dict()[name], weight, rtol=1e-3, atol=6e-3)

@@ -22,7 +22,9 @@ def test_the_whole_path_stays_on_the_device():
     times more (to put sentences in order and join them).
     """
     expected = Parser.load("default")
-    parser, settings = store.load(DEFAULT)
+    assert expected.network.device.type == "cpu"  # loaded before anything is watched
+    settings = store.settings(DEFAULT)
+    parser = store.load(DEFAULT, settings)
     with Watch() as watch:
         for module in parser.model.modules():
             for name, weight in module._parameters.items():

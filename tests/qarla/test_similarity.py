@@ -10,7 +10,7 @@ from nltk.stem.porter import PorterStemmer
 
 from tensormt.errors import TensorMTError
 from tensormt.qarla import bags, similarity
-from tensormt.qarla.stemming import stem
+from tensormt.qarla.bags import stem
 from tensormt.qarla.stopwords import STOP_WORDS
 
 TEXTS = [

@@ -54,7 +54,7 @@ def test_weights_by_hand():
     hyp = tm.TreeBatch.from_brackets(["(S (NP (N a)) (VP (V b)))"])
     ref = tm.TreeBatch.from_brackets(["(S (NP (N a)) (VP (X b)))"])
     model = Learned("stm:max_depth=1")
-    share = model.features(hyp, [ref]).ours[0]
+    share = model.features(hyp, [ref]).hyp[0]
     assert share.matched.tolist() == [True, True, True, True, False]
     with torch.no_grad():
         model.theta[share.bucket[4]] = torch.tensor(3.0).log()

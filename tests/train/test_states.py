@@ -48,7 +48,7 @@ def fill(metric, texts, refs, size):
 def test_the_corpus_score_of_the_metric(spec):
     texts, refs = case()
     metric = make(spec)
-    hyp, *streams = batches(metric, forest, texts, refs)
+    hyp, streams = batches(metric, forest, texts, refs)
     expected = metric.corpus(hyp, streams)
     score = TorchScore(spec, forest)
     once = fill(score, texts, refs, len(texts)).compute()
@@ -100,7 +100,7 @@ def test_fixed_point_sums_are_exact_and_know_no_order(values, seed):
 def test_counts_given_are_used():
     texts, refs = case()
     metric = tm.NIST()
-    hyp, *streams = batches(metric, None, texts, refs)
+    hyp, streams = batches(metric, None, texts, refs)
     expected = metric.corpus(hyp, streams)
     score = TorchScore(tm.NIST().fit(streams))
     assert len(score.metric_state) == 1
@@ -112,7 +112,7 @@ def test_batches_instead_of_text():
     texts, refs = case()
     for spec in ("bleu", "nist", "hwcm"):
         score = TorchScore(spec, forest)
-        hyp, *streams = batches(score.metric, forest, texts, refs)
+        hyp, streams = batches(score.metric, forest, texts, refs)
         score.update(hyp, streams)
         assert torch.equal(
             score.compute(), fill(TorchScore(spec, forest), texts, refs, 9).compute()

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import tensormt as tm
-from tensormt.parser.cache import Forester
+from tensormt.parser.cache import CachedParser
 from tensormt.registry import METRICS, make
 from tensormt.train.rewards import mbr
 from tensormt.train.textreward import TextReward
@@ -58,7 +58,7 @@ def metric_named(name):
 def test_samples_get_the_scores_of_the_metric(name):
     metric = metric_named(name)
     texts, refs = case()
-    reward = TextReward(metric, Forester(Plain()))
+    reward = TextReward(metric, CachedParser(Plain()))
     found = reward.samples(texts, refs)
     assert found.shape == (3, 4)
     for row, others, values in zip(texts, refs, found.tolist(), strict=True):
@@ -72,18 +72,18 @@ def test_samples_get_the_scores_of_the_metric(name):
 
 def test_every_sentence_is_parsed_once():
     parser = Plain()
-    reward = TextReward(tm.STM(), Forester(parser))
+    reward = TextReward(tm.STM(), CachedParser(parser))
     texts, refs = case()
     reward.samples(texts, refs)
     reward.samples(texts, refs)
-    TextReward(tm.TKM(), reward.forest).samples(texts, refs)
+    TextReward(tm.TKM(), reward.trees).samples(texts, refs)
     assert len(parser.seen) == len(set(parser.seen))
 
 
 def test_ids_are_decoded():
     words = ["a", "dog", "saw", "the", "cat"]
     samples = torch.tensor([[[0, 1, 2], [3, 4, 2]]])
-    reward = TextReward(tm.HWCM(), Forester(Plain()))
+    reward = TextReward(tm.HWCM(), CachedParser(Plain()))
 
     def decode(rows):
         return [" ".join(words[k] for k in row) for row in rows]
@@ -114,7 +114,7 @@ def test_the_shape_that_grpo_calls():
 
 
 def test_empty_text_is_no_trouble():
-    reward = TextReward(tm.STM(), Forester(Plain()))
+    reward = TextReward(tm.STM(), CachedParser(Plain()))
     assert reward([], []).shape == (0,)
     assert reward(["", "a dog"], [["a dog"], ["a dog", ""]]).tolist() == [0, 1]
     assert reward.utility([["", "a dog"]]).tolist() == [[[0, 0], [0, 1]]]

@@ -1,0 +1,46 @@
+"""Tensors and a few facts in one safetensors file: no pickle, nothing that can run code."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from tensormt.errors import TensorMTError
+
+__all__ = ["load_tensors", "save_tensors"]
+
+
+def save_tensors(
+    path: str | Path, kind: str, tensors: Mapping[str, Tensor], about: Mapping[str, Any]
+) -> None:
+    """Write tensors by name, and facts that JSON can hold, as a file of a kind."""
+    from safetensors.torch import save_file
+
+    kept = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    try:
+        save_file(kept, path, {"format": kind, "about": json.dumps(dict(about))})
+    except OSError as error:
+        raise TensorMTError(f"{path} cannot be written: {error}") from None
+
+
+def load_tensors(
+    path: str | Path, kind: str, what: str
+) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """The facts and tensors of a file of that kind; `what` names it in errors."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, "pt") as file:
+            header = file.metadata() or {}
+            if header.get("format") != kind:
+                raise TensorMTError(f"{path} holds no {what}: save them first")
+            about: dict[str, Any] = json.loads(header["about"])
+            return about, {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (OSError, SafetensorError, KeyError, ValueError) as error:
+        if isinstance(error, TensorMTError):
+            raise
+        raise TensorMTError(f"{path} cannot be read as {what}: {error}") from None

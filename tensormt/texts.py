@@ -1,0 +1,134 @@
+"""Texts as metrics read them: every different text is tokenised and parsed once.
+
+    texts = Texts([hypotheses, references 1, references 2], trees=source)
+    hyp, *refs = texts.read(metric.reads)               # a batch a stream, made once
+
+Systems often say the same as others or as a reference, so texts are numbered; a reading (tokens of
+a tokeniser, trees) is made of the different ones and the batch of a stream is gathered by number.
+Where trees are given (written instead of text, or beside it) they go by place, not by text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from tensormt.errors import TensorMTError
+from tensormt.metric import Metric
+from tensormt.ngram.references import References
+from tensormt.reading import Reading, Tokens
+from tensormt.text.tokens import TokenBatch
+from tensormt.trees.batch import TreeBatch
+from tensormt.trees.sources import GIVEN, TreeSource, Written, sentences
+
+__all__ = ["Texts", "signature"]
+
+Stream = Sequence[str | None]
+
+
+class Texts:
+    """Streams of segments, None or blank where there is no text."""
+
+    def __init__(
+        self,
+        streams: Sequence[Stream],
+        trees: TreeSource | Sequence[TreeBatch] | None = None,
+        device: torch.device | str | None = None,
+        first: int = 1,
+    ) -> None:
+        """`trees`: a source, or a batch a stream; `first` numbers the first segment in errors."""
+        self.streams, self.trees, self.first = streams, trees, first
+        self.device = torch.device("cpu" if device is None else device)
+        self._numbers: dict[str, int] = {"": 0}
+        self._index: list[Tensor] = []
+        self._made: dict[Any, Any] = {}
+
+    def _number(self) -> list[Tensor]:
+        """The number of every text, int64 [B] a stream; 0 for a blank one."""
+        if not self._index:
+            streams: Sequence[Stream] = self.streams
+            if isinstance(self.trees, Written):
+                streams = [sentences(batch) for batch in self._all_trees()]
+            numbers = self._numbers
+            for stream in streams:
+                keys = (text if text and not text.isspace() else "" for text in stream)
+                found = [numbers.setdefault(key, len(numbers)) for key in keys]
+                self._index.append(torch.tensor(found, dtype=torch.int64, device="cpu"))
+        return self._index
+
+    @property
+    def index(self) -> list[Tensor]:
+        """The number of each text among the different ones, int64 [B] a stream; 0 is blank."""
+        return self._number()
+
+    def read(self, reading: Reading) -> list[Any]:
+        """The streams in a reading, a batch each."""
+        if not isinstance(reading, Tokens) and not self._parses:
+            return self._all_trees()
+        key = reading.tokenize if isinstance(reading, Tokens) else "trees"
+        if key not in self._made:
+            batch = self.different(reading)
+            self._made[key] = [batch[_slice(index)] for index in self._number()]
+        made: list[Any] = self._made[key]
+        return made
+
+    @property
+    def _parses(self) -> bool:
+        """Whether trees are made of text, by a parser."""
+        return callable(self.trees) and not isinstance(self.trees, Written)
+
+    def different(self, reading: Reading) -> Any:
+        """All different texts in a reading, one batch; the first is the blank one."""
+        self._number()
+        lines = list(self._numbers)
+        if isinstance(reading, Tokens):
+            return TokenBatch.from_text(lines, reading.tokenize).to(self.device)
+        if not callable(self.trees):
+            raise TensorMTError(_NO_TREES)
+        return self.trees(lines).to(self.device)
+
+    def _all_trees(self) -> list[TreeBatch]:
+        """The trees that were given, a batch a stream."""
+        if "given" not in self._made:
+            if isinstance(self.trees, Written):
+                given = [self.trees(stream, self.first) for stream in self.streams]
+            elif self.trees is None or callable(self.trees):
+                raise TensorMTError(_NO_TREES)
+            else:
+                given = list(self.trees)
+            self._made["given"] = [batch.to(self.device) for batch in given]
+        trees: list[TreeBatch] = self._made["given"]
+        return trees
+
+    def sides(self, reading: Reading, hyps: int = 1) -> tuple[list[Any], Any]:
+        """The first streams as hypotheses, the others as references, prepared once."""
+        streams = self.read(reading)
+        if not isinstance(reading, Tokens):
+            return streams[:hyps], streams[hyps:]
+        key = ("references", reading.tokenize, hyps)
+        if key not in self._made:
+            self._made[key] = References(streams[hyps:])
+        return streams[:hyps], self._made[key]
+
+
+_NO_TREES = "no parser: metrics on trees need one, or trees at hand"
+
+
+def _slice(index: Tensor) -> slice | Tensor:
+    """Numbers that rise one by one as a slice, which copies nothing."""
+    numbers = index.numpy()
+    if len(numbers) and np.array_equal(numbers, np.arange(numbers[0], numbers[0] + len(numbers))):
+        return slice(int(numbers[0]), int(numbers[0]) + len(numbers))
+    return index
+
+
+def signature(metric: Metric[Any], references: int, trees: TreeSource | None) -> str:
+    """What reproduces a score: metric, options, number of references, parser, version."""
+    facts: dict[str, object] = {"refs": references}
+    if not isinstance(metric.reads, Tokens):
+        facts["parser"] = getattr(trees, "fingerprint", GIVEN)
+    return metric.signed(facts)
