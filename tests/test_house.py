@@ -25,6 +25,7 @@ LAYERS = [
     ["qarla"],
     ["train"],
     ["command"],
+    ["__main__"],
 ]
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 # module → the only one that may import it
