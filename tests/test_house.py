@@ -1,6 +1,7 @@
 """The house: imports point one way, and importing the package imports nothing heavy or rare."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -68,3 +69,12 @@ def test_import_is_light():
     code = f"import sys, tensormt; print([m for m in {heavy} if m in sys.modules])"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert result.stdout.strip() == "[]", result.stdout + result.stderr
+
+
+def test_heavy_tests_are_run_somewhere():
+    script = (ROOT.parent / ".ci" / "run").read_text()
+    listed = re.findall(r'^  "(\w+): ', script, re.MULTILINE)
+    for path in sorted((ROOT.parent / "tests").rglob("test_*.py")):
+        for needs in re.findall(r"pytest\.mark\.heavy\b(?:\(needs=\"(\w+)\"\))?", path.read_text()):
+            assert needs, f'{path}: write mark.heavy(needs="…")'
+            assert needs in listed, f"{path}: say in .ci/run how {needs} is installed"
