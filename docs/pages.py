@@ -8,6 +8,7 @@ import importlib
 import inspect
 import pkgutil
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
 import tensormt
+from tensormt.metric import Metric
 
 ROOT = Path(__file__).resolve().parent.parent
 FILES = {
@@ -100,8 +102,21 @@ def markdown(text: str) -> str:
 
 
 class Docstrings(Extension):
-    """Docstrings as Markdown, before they are rendered."""
+    """Docstrings as Markdown, before they are rendered; those of metrics lead to what all share."""
 
     def on_object(self, *, obj: Any, **kwargs: Any) -> None:
-        if obj.docstring:
-            obj.docstring.value = markdown(inspect.cleandoc(obj.docstring.value))
+        """Called by griffe for everything that it reads."""
+        if not obj.docstring:
+            return
+        text = markdown(inspect.cleandoc(obj.docstring.value))
+        if obj.is_class and obj.path in metrics():
+            text += "\n\nCalled as every [Metric][tensormt.metric.Metric] is."
+        obj.docstring.value = text
+
+
+@cache
+def metrics() -> set[str]:
+    """Where the metrics are defined."""
+    public = (getattr(room, name) for room in rooms() for name in room.__all__)
+    kinds = [kind for kind in public if inspect.isclass(kind) and issubclass(kind, Metric)]
+    return {f"{kind.__module__}.{kind.__qualname__}" for kind in kinds if kind is not Metric}
