@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tensormt.version import __version__
+
 ROOT = Path(__file__).resolve().parent.parent / "tensormt"
 
 # from the bottom up: a module may import modules of its own row and of rows above it in this list
@@ -78,3 +80,9 @@ def test_heavy_tests_are_run_somewhere():
         for needs in re.findall(r"pytest\.mark\.heavy\b(?:\(needs=\"(\w+)\"\))?", path.read_text()):
             assert needs, f'{path}: write mark.heavy(needs="…")'
             assert needs in listed, f"{path}: say in .ci/run how {needs} is installed"
+
+
+def test_runs_as_a_module():
+    command = [sys.executable, "-m", "tensormt", "--version"]
+    result = subprocess.run(command, capture_output=True, text=True)
+    assert (result.returncode, result.stdout) == (0, f"tensormt {__version__}\n"), result.stderr
