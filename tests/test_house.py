@@ -1,11 +1,14 @@
 """The house: imports point one way, and importing the package imports nothing heavy or rare."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tensormt.version import __version__
 
 ROOT = Path(__file__).resolve().parent.parent / "tensormt"
 
@@ -27,6 +30,7 @@ LAYERS = [
     ["qarla"],
     ["train"],
     ["command"],
+    ["__main__"],
 ]
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 # module → the only one that may import it
@@ -108,3 +112,18 @@ def test_nobody_asks_for_the_class_of_a_metric():
             if called == "isinstance":
                 asked = {n.id for n in ast.walk(node.args[1]) if isinstance(n, ast.Name)}
                 assert not asked & kinds, f"{name}, line {node.lineno}: isinstance of {asked}"
+
+
+def test_heavy_tests_are_run_somewhere():
+    script = (ROOT.parent / ".ci" / "run").read_text()
+    listed = re.findall(r'^  "(\w+): ', script, re.MULTILINE)
+    for path in sorted((ROOT.parent / "tests").rglob("test_*.py")):
+        for needs in re.findall(r"pytest\.mark\.heavy\b(?:\(needs=\"(\w+)\"\))?", path.read_text()):
+            assert needs, f'{path}: write mark.heavy(needs="…")'
+            assert needs in listed, f"{path}: say in .ci/run how {needs} is installed"
+
+
+def test_runs_as_a_module():
+    command = [sys.executable, "-m", "tensormt", "--version"]
+    result = subprocess.run(command, capture_output=True, text=True)
+    assert (result.returncode, result.stdout) == (0, f"tensormt {__version__}\n"), result.stderr
