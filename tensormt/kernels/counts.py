@@ -34,15 +34,17 @@ class Keys(NamedTuple):
     key: Tensor
 
 
-def orders(segment: Tensor, segments: int, keys: Sequence[Tensor], there: Sequence[Tensor]) -> Keys:
+def orders(
+    segment: Tensor, segments: int, keys: Sequence[Tensor], present: Sequence[Tensor]
+) -> Keys:
     """Keys of D orders from segment [n], rising, and the key [n] of each order.
 
-    `there` says where orders 2…D exist, [n] each. group = order · B + segment, the first order
+    `present` says where orders 2…D exist, [n] each. group = order · B + segment, the first order
     being 0. One host sync (the number of keys).
     """
     if len(keys) == 1:
         return Keys(segment, keys[0])
-    cells = nonzero(torch.cat(list(there)))
+    cells = nonzero(torch.cat(list(present)))
     later = segments * torch.arange(1, len(keys), device=segment.device)
     group = take((later[:, None] + segment).view(-1), cells)
     key = take(torch.cat(list(keys[1:])), cells)
@@ -55,47 +57,46 @@ def totals(keys: Keys, groups: int) -> Tensor:
     return zeros.index_add_(0, keys.group, torch.ones_like(keys.group))
 
 
-def _pack(hyp: Keys, refs: Sequence[Keys], groups: int) -> tuple[Tensor, int, int]:
-    """Every occurrence as `group | key bits | side`, int64 [n]; the bits of a side and of a key.
+def _pack(sides: Sequence[Keys], bits: int) -> list[Tensor]:
+    """Every occurrence as `key bits | side`, int64 of so many bits in all, [n] for each side."""
+    side_bits = (len(sides) - 1).bit_length()
+    low = (1 << (bits - side_bits)) - 1
+    return [((keys.key & low) << side_bits) | side for side, keys in enumerate(sides)]
+
+
+def _pack_groups(sides: Sequence[Keys], groups: int) -> tuple[Tensor, int]:
+    """Every occurrence as `group | key bits | side`, int64 [n], and the bits below the group.
 
     Where the order of all occurrences is wanted; the group takes its bits from the key, which keeps
     47 with at most 2¹³ groups and 7 references: callers work in chunks of segments.
     """
-    side_bits = len(refs).bit_length()
-    key_bits = 63 - side_bits - max(groups - 1, 1).bit_length()
-    low = (1 << key_bits) - 1
-    packed = [
-        (((keys.group << key_bits) | (keys.key & low)) << side_bits) | side
-        for side, keys in enumerate((hyp, *refs))
-    ]
-    return torch.cat(packed), side_bits, key_bits
+    bits = 63 - max(groups - 1, 1).bit_length()
+    packed = zip(sides, _pack(sides, bits), strict=True)
+    return torch.cat([(keys.group << bits) | values for keys, values in packed]), bits
 
 
 def clipped(hyp: Keys, refs: Sequence[Keys], groups: int) -> Tensor:
     """Clipped matches of the hypothesis's keys in the references, int64 [G]."""
     sides = (hyp, *refs)
     side_bits = len(refs).bit_length()
-    low = (1 << (62 - side_bits)) - 1
-    packed = [
-        (((keys.key & low) << side_bits) | side, keys.group) for side, keys in enumerate(sides)
-    ]
+    packed = [(values, keys.group) for keys, values in zip(sides, _pack(sides, 62), strict=True)]
     ordered, group, breaks = sort_groups(packed, groups)
     edges = run_edges(ordered, breaks)
     value = take(ordered, edges[:-1])
     # a hypothesis run (side 0) stands before the reference runs of its key: at most R follow, and
     # its key's bits are equal to theirs
     near = (value[1:] ^ value[:-1]) >> side_bits == 0
-    ours = nonzero(near & ((value[:-1] & ((1 << side_bits) - 1)) == 0))
-    where, name = take(group, take(edges, ours)), take(value, ours)
-    best = torch.zeros_like(ours)
+    run = nonzero(near & ((value[:-1] & ((1 << side_bits) - 1)) == 0))
+    where, name = take(group, take(edges, run)), take(value, run)
+    best = torch.zeros_like(run)
     for step in range(1, len(refs) + 1):
-        other = (ours + step).clamp_(max=value.shape[0] - 1)
+        other = (run + step).clamp_(max=value.shape[0] - 1)
         start = take(edges, other)
         same = ((take(value, other) ^ name) >> side_bits == 0) & (take(group, start) == where)
-        count = (take(edges, other + 1) - start) * (same & (other > ours))
+        count = (take(edges, other + 1) - start) * (same & (other > run))
         best = torch.maximum(best, count)
     zeros = torch.zeros(groups, dtype=torch.int64, device=best.device)
-    count = take(edges, ours + 1) - take(edges, ours)
+    count = take(edges, run + 1) - take(edges, run)
     return zeros.index_add_(0, where, torch.minimum(count, best))
 
 
@@ -105,7 +106,8 @@ def occurrences(hyp: Keys, refs: Sequence[Keys], groups: int) -> tuple[Tensor, T
     Returns rank int64 [n], the number of equal occurrences before it (in the order given), and
     counts int64 [R,n], how often its key stands in each reference.
     """
-    packed, side_bits, _ = _pack(hyp, refs, groups)
+    packed, _ = _pack_groups((hyp, *refs), groups)
+    side_bits = len(refs).bit_length()
     order = argsort(packed)
     ordered = packed[order]
     starts, count = runs(ordered)
@@ -131,11 +133,12 @@ def occurrences(hyp: Keys, refs: Sequence[Keys], groups: int) -> tuple[Tensor, T
 def spread(refs: Sequence[Keys], groups: int) -> Tensor:
     """Number of different keys that stand in exactly 1, 2, …, R references, int64 [G,R]."""
     none = Keys(refs[0].group[:0], refs[0].key[:0])
-    packed, side_bits, key_bits = _pack(none, refs, groups)
+    packed, bits = _pack_groups((none, *refs), groups)
+    side_bits = len(refs).bit_length()
     ordered = sort(packed)
     starts, _ = runs(ordered)
     owner = ordered[starts] >> side_bits
     first, holders = runs(owner)
-    cell = (owner[first] >> key_bits) * len(refs) + holders - 1
+    cell = (owner[first] >> (bits - side_bits)) * len(refs) + holders - 1
     histogram = torch.zeros(groups * len(refs), dtype=torch.int64, device=cell.device)
     return histogram.index_add_(0, cell, torch.ones_like(cell)).view(groups, len(refs))
