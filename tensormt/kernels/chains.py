@@ -14,7 +14,7 @@ from torch import Tensor
 
 from tensormt.kernels import hashing
 from tensormt.kernels.arrays import take
-from tensormt.kernels.counts import Keys, orders
+from tensormt.kernels.counts import Keys, Labels, orders
 from tensormt.kernels.nodes import Nodes
 
 __all__ = ["chain_keys"]
@@ -36,4 +36,4 @@ def chain_keys(nodes: Nodes, names: Tensor, max_length: int) -> Keys:
         keys.append((keys[-1] * hashing.POWER).add_(take(words, ancestor)))
         present.append(ancestor < len(nodes))
         ancestor = take(above, ancestor)
-    return orders(nodes.segment, nodes.trees, keys, present)
+    return orders(nodes.segment, keys, present, Labels(nodes.label, names, nodes.trees))

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from tensormt.kernels import hashing
-from tensormt.kernels.counts import Keys, orders
+from tensormt.kernels.counts import Keys, Labels, orders
 from tensormt.kernels.nodes import Nodes, sum_children
 
 __all__ = ["subtree_keys"]
@@ -35,4 +35,4 @@ def subtree_keys(nodes: Nodes, names: Tensor, max_depth: int) -> Keys:
         if depth > 2:
             tall = sum_children(nodes, tall.to(torch.int32)) > 0
         present.append(tall)
-    return orders(nodes.segment, nodes.trees, keys, present)
+    return orders(nodes.segment, keys, present, Labels(nodes.label, names, nodes.trees))
