@@ -171,11 +171,14 @@ def take(values: Tensor, index: Tensor) -> Tensor:
     return values.index_select(0, index)
 
 
-def repeat(counts: Tensor) -> tuple[Tensor, Tensor]:
-    """For counts [n]: the owner of every item and its number within it, both [sum(counts)]."""
+def repeat(counts: Tensor, total: int | None = None) -> tuple[Tensor, Tensor]:
+    """For counts [n]: the owner of every item and its number within it, both [sum(counts)].
+
+    Where the host knows the sum, `total` saves a sync.
+    """
     if counts.device.type == "cpu":
         owner = torch.from_numpy(np.repeat(np.arange(counts.shape[0]), counts.numpy()))
     else:
-        owner = torch.repeat_interleave(counts)
+        owner = torch.repeat_interleave(counts, output_size=total)
     start = counts.cumsum(0) - counts
     return owner, torch.arange(owner.shape[0], device=counts.device) - start[owner]

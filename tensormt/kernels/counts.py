@@ -131,7 +131,9 @@ def _label_counts(sides: Sequence[Keys]) -> Tensor | None:
     table = torch.zeros(
         len(sides) * segments * width, dtype=torch.int64, device=sides[0].key.device
     )
-    joint = torch.from_numpy(ids).to(table.device).split([side.names.shape[0] for side in labels])
+    joint = torch.split(
+        torch.from_numpy(ids).to(table.device), [side.names.shape[0] for side in labels]
+    )
     for number, (keys, side) in enumerate(zip(sides, labels, strict=True)):
         row = keys.group[: side.label.shape[0]] + number * segments
         cell = (row * width).add_(take(joint[number], side.label))
