@@ -82,33 +82,40 @@ def sort_groups(
     return by_value.values[by_group.indices], by_group.values, start
 
 
-_STEPS = np.array([w for k in range(2, 62) for w in (1 << k, 3 << (k - 1))])
+_WIDTHS = np.array([width for k in range(2, 62) for width in (1 << k, 3 << (k - 1))])
 
 
 def _sort_rows(sides: Sequence[tuple[Array, Array]], groups: int) -> tuple[Array, Array, Array]:
     """`sort_groups` with one row a group: numpy sorts short rows ten times faster than one array.
 
-    Groups of similar size share a matrix whose rows are padded with the largest integer; sizes are
-    rounded up to 2ᵏ or 3·2ᵏ⁻¹, so padding is a third at the most.
+    Groups of similar size share a matrix whose rows are padded with the largest integer; widths are
+    rounded up to 2ᵏ or 3·2ᵏ⁻¹, so padding is a third at the most. All matrices lie end to end in
+    one array of cells.
     """
     sizes = [np.bincount(group, minlength=groups) for _, group in sides]
     total = np.sum(sizes, axis=0)
-    kind = np.searchsorted(_STEPS, total)
-    rows = np.bincount(kind, minlength=1)
-    starts = np.append(0, np.cumsum(rows * _STEPS[: len(rows)]))
-    by_kind = np.argsort(kind, kind="stable")
-    place = np.arange(groups) - np.append(0, np.cumsum(rows))[kind[by_kind]]
-    first = np.empty(groups, np.int64)
-    first[by_kind] = starts[kind[by_kind]] + place * _STEPS[kind[by_kind]]
-    table = np.full(starts[-1], np.iinfo(np.int64).max)
-    base = first.copy()
+
+    # the matrix of each group, and its row there: its rank among the groups of that matrix
+    matrix = np.searchsorted(_WIDTHS, total)
+    rows = np.bincount(matrix, minlength=1)
+    by_matrix = np.argsort(matrix, kind="stable")
+    row = np.empty(groups, np.int64)
+    row[by_matrix] = np.arange(groups) - np.repeat(np.cumsum(rows) - rows, rows)
+
+    # where each matrix starts among the cells, and where each group does
+    widths = _WIDTHS[: len(rows)]
+    edges = np.append(0, np.cumsum(rows * widths))
+    first = edges[matrix] + row * widths[matrix]
+
+    cells = np.full(edges[-1], np.iinfo(np.int64).max)
+    free = first.copy()
     for (values, _), size in zip(sides, sizes, strict=True):
-        table[_spread(base, size)] = values
-        base += size
+        cells[_spread(free, size)] = values
+        free += size
     for number in np.flatnonzero(rows):
-        table[starts[number] : starts[number + 1]].reshape(rows[number], -1).sort(axis=1)
-    offsets = np.cumsum(total) - total
-    return table[_spread(first, total)], np.repeat(np.arange(groups), total), offsets
+        cells[edges[number] : edges[number + 1]].reshape(rows[number], -1).sort(axis=1)
+    group = np.repeat(np.arange(groups), total)
+    return cells[_spread(first, total)], group, np.cumsum(total) - total
 
 
 def _spread(first: Array, sizes: Array) -> Array:
@@ -164,11 +171,14 @@ def take(values: Tensor, index: Tensor) -> Tensor:
     return values.index_select(0, index)
 
 
-def repeat(counts: Tensor) -> tuple[Tensor, Tensor]:
-    """For counts [n]: the owner of every item and its number within it, both [sum(counts)]."""
+def repeat(counts: Tensor, total: int | None = None) -> tuple[Tensor, Tensor]:
+    """For counts [n]: the owner of every item and its number within it, both [sum(counts)].
+
+    Where the host knows the sum, `total` saves a sync.
+    """
     if counts.device.type == "cpu":
         owner = torch.from_numpy(np.repeat(np.arange(counts.shape[0]), counts.numpy()))
     else:
-        owner = torch.repeat_interleave(counts)
+        owner = torch.repeat_interleave(counts, output_size=total)
     start = counts.cumsum(0) - counts
     return owner, torch.arange(owner.shape[0], device=counts.device) - start[owner]

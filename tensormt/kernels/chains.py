@@ -14,7 +14,7 @@ from torch import Tensor
 
 from tensormt.kernels import hashing
 from tensormt.kernels.arrays import take
-from tensormt.kernels.counts import Keys, orders
+from tensormt.kernels.counts import Keys, Labels, orders
 from tensormt.kernels.nodes import Nodes
 
 __all__ = ["chain_keys"]
@@ -30,10 +30,10 @@ def chain_keys(nodes: Nodes, names: Tensor, max_length: int) -> Keys:
     words = torch.cat([word, word.new_zeros(1)])
     above = torch.cat([nodes.up, nodes.up.new_full((1,), len(nodes))])
     keys: list[Tensor] = [word]
-    there: list[Tensor] = []
+    present: list[Tensor] = []
     ancestor = nodes.up
     for _ in range(2, max_length + 1):
         keys.append((keys[-1] * hashing.POWER).add_(take(words, ancestor)))
-        there.append(ancestor < len(nodes))
+        present.append(ancestor < len(nodes))
         ancestor = take(above, ancestor)
-    return orders(nodes.segment, nodes.trees, keys, there)
+    return orders(nodes.segment, keys, present, Labels(nodes.label, names, nodes.trees))

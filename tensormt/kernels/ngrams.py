@@ -107,9 +107,9 @@ def clipped_matches(
     low = torch.iinfo(hyp.dtype).min
     # one more row below each reference keeps its n-grams apart from the next
     others = torch.nn.functional.pad(refs, (0, 1))
-    ours = torch.arange(hyp.shape[1], device=hyp.device) < hyp_lengths[:, None]
-    theirs = torch.arange(others.shape[2], device=refs.device) < ref_lengths[:, :, None]
-    columns = hyp.masked_fill(~ours, low).t().contiguous()
-    others = others.masked_fill(~theirs, low + 1).permute(1, 2, 0).contiguous()
+    hyp_mask = torch.arange(hyp.shape[1], device=hyp.device) < hyp_lengths[:, None]
+    ref_mask = torch.arange(others.shape[2], device=refs.device) < ref_lengths[:, :, None]
+    columns = hyp.masked_fill(~hyp_mask, low).t().contiguous()
+    others = others.masked_fill(~ref_mask, low + 1).permute(1, 2, 0).contiguous()
     found = compare(columns, others, max_order)
     return torch.stack([order.matched.sum(0) for order in found], 1)

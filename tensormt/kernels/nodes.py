@@ -10,6 +10,7 @@ from the deepest level up, the rest in one pass.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -140,6 +141,28 @@ class Nodes:
             self.width,
             None if self.known_depth is None else self.known_depth[first:last],
             None if self.known_position is None else self.known_position[first:last],
+        )
+
+    @staticmethod
+    def join(parts: Sequence[Nodes]) -> Nodes:
+        """The trees of several parts, one part after the other; at least one part."""
+        if len(parts) == 1:
+            return parts[0]
+        parent, ends, shift = [], [], 0
+        for part in parts:
+            parent.append(torch.where(part.parent < 0, -1, part.parent + shift))
+            ends.append(part.offsets[1:] + shift)
+            shift += len(part)
+        depths = [part.known_depth for part in parts if part.known_depth is not None]
+        positions = [part.known_position for part in parts if part.known_position is not None]
+        return Nodes(
+            torch.cat(parent),
+            torch.cat([part.label for part in parts]),
+            torch.cat([part.word for part in parts]),
+            torch.cat([parts[0].offsets[:1], *ends]),
+            max(part.width for part in parts),
+            torch.cat(depths) if len(depths) == len(parts) else None,
+            torch.cat(positions) if len(positions) == len(parts) else None,
         )
 
     def keys_of(self, names: Tensor) -> Tensor:

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from tensormt.kernels import hashing
-from tensormt.kernels.counts import Keys, orders
+from tensormt.kernels.counts import Keys, Labels, orders
 from tensormt.kernels.nodes import Nodes, sum_children
 
 __all__ = ["subtree_keys"]
@@ -29,10 +29,10 @@ def subtree_keys(nodes: Nodes, names: Tensor, max_depth: int) -> Keys:
     place = hashing.odd(nodes.position)
     tall = nodes.arity > 0
     keys: list[Tensor] = [label]
-    there: list[Tensor] = []
+    present: list[Tensor] = []
     for depth in range(2, max_depth + 1):
         keys.append(hashing.pair(label, sum_children(nodes, keys[-1] * place)))
         if depth > 2:
             tall = sum_children(nodes, tall.to(torch.int32)) > 0
-        there.append(tall)
-    return orders(nodes.segment, nodes.trees, keys, there)
+        present.append(tall)
+    return orders(nodes.segment, keys, present, Labels(nodes.label, names, nodes.trees))

@@ -12,16 +12,20 @@ feeds exactly one parent pair:
     S(pair) = log decay + Σ softplus(S(child pair))     from the deepest up, one scatter-add a depth
     log K   = logsumexp of S over a segment's pairs
 
-Unmatched children contribute a factor of 1, so arity vanishes; memory grows with nodes plus
-matching pairs. Of a production 42 bits are compared: 25 nodes a side have a false pair with
+Unmatched children contribute a factor of 1, so arity vanishes. The number of pairs is known before
+memory is asked for them: segments are taken in groups of at most 2²⁴ pairs (8 bytes each), and what
+else a pair needs is made for bands of 2²⁰ pairs, the deepest first. One segment may have up to 2²⁷
+pairs: equal productions that repeat, such as a chain of 10,000 X → X, make them grow as the square
+of the nodes. Of a production 42 bits are compared: 25 nodes a side have a false pair with
 probability 10⁻¹⁰. K grows by about 0.9 nats a token: log space keeps 250 words and long chains
-finite and exact to about 1e-12. Three host syncs a call (numbers of pairs, of child pairs, of
-child pairs at each depth), and three for each `Side`.
+finite and exact to about 1e-12. Three host syncs a call (numbers of pairs, of child pairs, of child
+pairs at each depth; two more for each further band), and three for each `Side`.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import torch
@@ -36,14 +40,16 @@ __all__ = ["Side", "log_kernel", "side"]
 
 
 _NAME_BITS, _PLACE_BITS = 42, 20  # of a production, and of a node in its tree or a tree in a batch
+_BAND, _GROUP, _MOST = 1 << 20, 1 << 24, 1 << 27  # pairs of a band, of a group, of one segment
 
 
 class Side(NamedTuple):
     """What the kernel needs of the trees on one side, made once for many kernels.
 
     The inner nodes sorted by (segment, production): key [m] and flat index node [m], with the start
-    and the size of each one's run of equal keys; rank [n], a node's place within its run; context
-    [n], a key of the parent's production and the place below it.
+    and the size of each one's run of equal keys, and the segment. rank [n+1] is a node's place
+    within its run, its spare cell stands above the roots; context [n] is a key of the parent's
+    production and the place below it, 0 at a root.
     """
 
     nodes: Nodes
@@ -52,6 +58,7 @@ class Side(NamedTuple):
     node: Tensor
     start: Tensor
     size: Tensor
+    segment: Tensor
     rank: Tensor
 
 
@@ -73,49 +80,140 @@ def side(nodes: Nodes, names: Tensor) -> Side:
     key = (segment << _NAME_BITS) | (packed >> _PLACE_BITS)
     starts, sizes = runs(key)
     owner, place = repeat(sizes)
-    rank = torch.zeros_like(production)
+    rank = torch.zeros(len(nodes) + 1, dtype=torch.int64, device=node.device)
     rank.scatter_(0, node, place)
     above = take(production, nodes.parent.clamp(min=0)) if len(nodes) else production
     context = torch.where(nodes.parent < 0, 0, hashing.pair(above, nodes.position))
-    return Side(nodes, context, key, node, take(starts, owner), take(sizes, owner), rank)
+    return Side(nodes, context, key, node, take(starts, owner), take(sizes, owner), segment, rank)
 
 
-def log_kernel(a: Side, b: Side, decay: float) -> Tensor:
-    """log K of each pair of trees (tree i of a, tree i of b), float64 [B]; -inf where K is 0."""
-    left, right, device = a.nodes, b.nodes, a.key.device
-    if a is b:
-        low, count = a.start, a.size
-    else:
-        low = search(b.key, a.key)
-        # one spare key at the end, which equals none, stands for all that lie behind the last
-        keys = torch.cat([b.key, b.key.new_full((1,), -1)])
-        found = torch.cat([b.size, b.size.new_zeros(1)])
-        count = torch.where(take(keys, low) == a.key, take(found, low), 0)
-    base = torch.zeros_like(a.rank)
-    base.scatter_(0, a.node, count.cumsum(0) - count)
-    owner, place = repeat(count)
-    x, y = take(a.node, owner), take(b.node, take(low, owner) + place)
-    scores = torch.full(x.shape, math.log(decay), dtype=torch.float64, device=device)
+def log_kernel(a: Side, b: Side, decay: float, first: int = 1) -> Tensor:
+    """log K of each pair of trees (tree i of a, tree i of b), float64 [B]; -inf where K is 0.
 
-    # child pairs that feed a parent pair, the deepest first
-    context = take(a.context, x)
-    child = nonzero((context == take(b.context, y)) & (context != 0))
-    below, beside = take(x, child), take(y, child)
-    up, over = take(left.parent, below), take(right.parent, beside)
-    depth = take(left.depth, below)
-    order = argsort((-depth).to(torch.int16 if left.width < 1 << 15 else torch.int32))
-    child = take(child, order)
-    parent = take(take(base, up) + take(b.rank, over), order)
-    sizes = torch.bincount(depth).tolist()[::-1]
-    zero = scores.new_zeros(())
-    # logaddexp(S, 0) is softplus without torch's cut to the identity above 20
-    for low_pairs, high_pairs in zip(
-        torch.split(child, sizes), torch.split(parent, sizes), strict=True
-    ):
-        scores.index_add_(0, high_pairs, torch.logaddexp(take(scores, low_pairs), zero))
-
-    segment = take(left.segment, x)
-    peak = torch.full((left.trees,), -math.inf, dtype=torch.float64, device=device)
-    peak.scatter_reduce_(0, segment, scores, "amax")
-    total = torch.zeros_like(peak).index_add_(0, segment, (scores - take(peak, segment)).exp())
+    `first` is the number of the first tree, for errors.
+    """
+    low, count = _matches(a, b)
+    pairs = torch.zeros(a.nodes.trees, dtype=torch.int64, device=count.device)
+    sizes = pairs.index_add_(0, a.segment, count).tolist()
+    peak = torch.full(pairs.shape, -math.inf, dtype=torch.float64, device=count.device)
+    total = torch.zeros_like(peak)
+    for start, stop in _groups(sizes, first):
+        number = sum(sizes[start:stop])
+        rows = None if number <= _BAND else _deepest_first(a, start, stop)
+        _add_pairs(a, b, low, count, rows, number, math.log(decay), peak, total)
     return peak + total.log()
+
+
+def _deepest_first(a: Side, start: int, stop: int) -> Tensor:
+    """The inner nodes of the segments start…stop-1, by depth."""
+    rows = nonzero((a.segment >= start) & (a.segment < stop))
+    return take(rows, _by_depth(a, take(a.node, rows)))
+
+
+def _by_depth(a: Side, node: Tensor) -> Tensor:
+    """The stable order of nodes [m] from the deepest up."""
+    short = torch.int16 if a.nodes.width < 1 << 15 else torch.int32
+    return argsort((-take(a.nodes.depth, node)).to(short))
+
+
+def _matches(a: Side, b: Side) -> tuple[Tensor, Tensor]:
+    """For each inner node of a: the first node of b with its key, and the number of these."""
+    if a is b:
+        return a.start, a.size
+    low = search(b.key, a.key)
+    # one spare key at the end, which equals none, stands for all that lie behind the last
+    keys = torch.cat([b.key, b.key.new_full((1,), -1)])
+    sizes = torch.cat([b.size, b.size.new_zeros(1)])
+    return low, torch.where(take(keys, low) == a.key, take(sizes, low), 0)
+
+
+def _groups(sizes: list[int], first: int) -> Iterator[tuple[int, int]]:
+    """Cut segments into groups of at most _GROUP pairs, given the pairs of each: from, to."""
+    if sum(sizes) <= _GROUP:
+        yield 0, len(sizes)
+        return
+    largest = max(sizes)
+    if largest > _MOST:
+        raise TensorMTError(
+            f"segment {sizes.index(largest) + first} has {largest:,} pairs of nodes with equal "
+            f"productions, more than the {_MOST:,} that the tree kernel takes: "
+            "a production repeats too often in these trees"
+        )
+    start = pairs = 0
+    for stop, size in enumerate(sizes):
+        if pairs and pairs + size > _GROUP:
+            yield start, stop
+            start, pairs = stop, 0
+        pairs += size
+    yield start, len(sizes)
+
+
+def _add_pairs(
+    a: Side,
+    b: Side,
+    low: Tensor,
+    count: Tensor,
+    rows: Tensor | None,
+    pairs: int,
+    log_decay: float,
+    peak: Tensor,
+    total: Tensor,
+) -> None:
+    """Add exp S of all pairs of the inner nodes rows [m] of a (None: all) to total · eᵖᵉᵃᵏ.
+
+    Where these are several bands of pairs, the deepest rows come first. `low` and `count` are the
+    matches of a's inner nodes; peak and total [B] are changed in place.
+    """
+    node, segment = a.node, a.segment
+    if rows is not None:
+        low, count, node, segment = (take(part, rows) for part in (low, count, node, segment))
+    ends = count.cumsum(0)
+    # the spare cell behind the last pair takes what goes above the roots
+    base = torch.full_like(a.rank, pairs)
+    base.scatter_(0, node, ends - count)
+    scores = torch.full((pairs + 1,), log_decay, dtype=torch.float64, device=count.device)
+    zero = scores.new_zeros(())
+    for start, stop, before, after in _bands(ends, pairs):
+        owner, place = repeat(count[start:stop], after - before)
+        x = take(node[start:stop], owner)
+        y = take(b.node, take(low[start:stop], owner).add_(place))
+
+        # child pairs that feed a parent pair, the deepest first
+        child = nonzero(take(a.context, x) == take(b.context, y))
+        order = _by_depth(a, take(x, child))
+        child = take(child, order)
+        left, right = take(x, child), take(y, child)
+        parent = take(base, take(a.nodes.up, left)).add_(take(b.rank, take(b.nodes.up, right)))
+        sizes = torch.bincount(take(a.nodes.depth, left)).tolist()[::-1]
+        # logaddexp(S, 0) is softplus without torch's cut to the identity above 20
+        for below, above in zip(
+            torch.split(child + before, sizes), torch.split(parent, sizes), strict=True
+        ):
+            scores.index_add_(0, above, torch.logaddexp(take(scores, below), zero))
+
+        owner = take(segment[start:stop], owner)
+        done = scores[before:after]
+        higher = peak.scatter_reduce(0, owner, done, "amax")
+        # -inf is no peak yet: the total is 0, and stays so
+        total.mul_((peak - higher).nan_to_num_(0.0).exp_())
+        total.index_add_(0, owner, (done - take(higher, owner)).exp_())
+        peak.copy_(higher)
+
+
+def _bands(ends: Tensor, pairs: int) -> Iterator[tuple[int, int, int, int]]:
+    """Cut rows into bands of about _BAND pairs: rows from, to and pairs from, to.
+
+    `ends` [m] are the running sums of the rows' pairs. One host sync where bands are several.
+    """
+    if pairs <= _BAND:
+        yield 0, ends.shape[0], 0, pairs
+        return
+    marks = torch.arange(_BAND, pairs, _BAND, device=ends.device)
+    rows = search(ends, marks) + 1
+    after = take(ends, rows - 1)
+    cuts = torch.stack([rows, after], 1).tolist()
+    row = pair = 0
+    for stop, last in [*cuts, [ends.shape[0], pairs]]:
+        if last > pair:
+            yield row, stop, pair, last
+            row, pair = stop, last

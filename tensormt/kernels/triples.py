@@ -122,12 +122,12 @@ def set_counts_without_each(
     mask = masks(candidates, mm, triples, together=bins == 2)
     first, second = pair_indices(models, triples, mm.device)
     m = torch.arange(models, device=mm.device)[:, None]
-    held = torch.zeros((*mask.shape[:2], models, bins), dtype=torch.int32, device=mm.device)
-    add_to_histogram(held, mask, m, weight)
-    total = held.sum(dim=2, keepdim=True, dtype=torch.int32)
-    add_to_histogram(held, mask, first, weight * (first != m))
-    add_to_histogram(held, mask, second, weight * ((second != m) & (second != first)))
-    return superset_sums(torch.sub(total, held, out=held))
+    with_model = torch.zeros((*mask.shape[:2], models, bins), dtype=torch.int32, device=mm.device)
+    add_to_histogram(with_model, mask, m, weight)
+    total = with_model.sum(dim=2, keepdim=True, dtype=torch.int32)
+    add_to_histogram(with_model, mask, first, weight * (first != m))
+    add_to_histogram(with_model, mask, second, weight * ((second != m) & (second != first)))
+    return superset_sums(torch.sub(total, with_model, out=with_model))
 
 
 def without_each(weight: Tensor, triples: str) -> Tensor:

@@ -1,16 +1,9 @@
 """From span scores to node tensors, a whole batch at a time.
 
-The best binary tree by Cocke–Kasami–Younger over span scores s(i,j) (Stern et al. 2017;
-Zhang, Zhou and Li 2020, supar's decoder), one step a span width:
-
-    best(i,j) = s(i,j) + max over i<k<j of best(i,k) + best(k,j)
-
-With `marginals` first, s(i,j) is the probability of the span under the CRF and the best tree is the
-one with the most expected right spans (minimum Bayes risk, Goodman 1996; supar's default). Inside
-sums go up; probability flows down from the whole sentence, p(0,n) = 1, by the shares of the splits:
-
-    inside(i,j) = s(i,j) + log Σ_k exp(inside(i,k) + inside(k,j)),   p(k | i,j) = share of k in Σ
-    p(i,k) += p(i,j) p(k | i,j),   p(k,j) += p(i,j) p(k | i,j)
+The best binary tree over span scores s(i,j) comes from a chart (kernels/charts.py; Stern et al.
+2017; Zhang, Zhou and Li 2020, supar's decoder). With `marginals` first, s(i,j) is the probability
+of the span under the CRF and the best tree is the one with the most expected right spans (minimum
+Bayes risk, Goodman 1996; supar's default).
 
 A binary tree over n words has 2n−1 spans. In preorder the left part of the span in slot p is in
 slot p+1 and the right part in slot p+2k, k the number of words on the left: slots are filled in
@@ -26,6 +19,9 @@ import torch
 from torch import Tensor
 
 from tensormt.kernels.arrays import repeat
+from tensormt.kernels.charts import marginals, splits
+
+__all__ = ["Forest", "LabelTable", "Slots", "best_slots", "marginals", "to_forest"]
 
 
 @dataclass(frozen=True)
@@ -35,65 +31,6 @@ class Slots:
     start: Tensor
     width: Tensor
     above: Tensor  # slot of the parent; 0 at the top
-
-
-def marginals(scores: Tensor, lengths: Tensor) -> Tensor:
-    """Probabilities of spans under the CRF of span scores.
-
-    scores float [B,T+1,T+1], lengths int64 [B] -> float64 [B,T+1,T+1], 0 outside a sentence.
-    """
-    scores = scores.double()
-    rows, posts = scores.shape[:2]
-    left = scores.new_zeros(rows, posts, posts)  # by start and width
-    right = scores.new_zeros(rows, posts, posts)  # by end and posts − width: both read upwards
-    shares: list[Tensor] = []  # p(k | i,j) of the splits of all spans of a width, from width 2 on
-    for width in range(1, posts):
-        count = posts - width
-        inside = scores.diagonal(width, 1, 2)
-        if width > 1:
-            pairs = left[:, :count, 1:width] + right[:, width:, posts - width + 1 : posts]
-            top = pairs.amax(-1, keepdim=True)
-            share = pairs.sub_(top).exp_()
-            mass = share.sum(-1, keepdim=True)
-            shares.append(share.div_(mass))
-            inside = inside + (mass.log_() + top).squeeze(-1)
-        left[:, :count, width] = inside
-        right[:, width:, posts - width] = inside
-
-    left, right = torch.zeros_like(left), torch.zeros_like(right)
-    result = torch.zeros_like(scores)
-    for width in range(posts - 1, 0, -1):
-        count = posts - width
-        chance = left[:, :count, width] + right[:, width:, posts - width]
-        chance[:, 0] += lengths == width  # the whole sentence
-        result.diagonal(width, 1, 2).copy_(chance)
-        if width > 1:
-            flow = shares[width - 2].mul_(chance[..., None])
-            left[:, :count, 1:width] += flow
-            right[:, width:, posts - width + 1 : posts] += flow
-    return result
-
-
-def splits(scores: Tensor) -> Tensor:
-    """Words on the left of the best split of every span.
-
-    scores float [B,T+1,T+1] over fenceposts -> int64 [B,T+1,T+1], indexed by start and width.
-    """
-    rows, posts = scores.shape[:2]
-    left = scores.new_zeros(rows, posts, posts)  # by start and width
-    right = scores.new_zeros(rows, posts, posts)  # by end and posts − width: both read upwards
-    split = torch.ones(rows, posts, posts, dtype=torch.int64, device=scores.device)
-    for width in range(1, posts):
-        count = posts - width
-        best = scores.diagonal(width, 1, 2)
-        if width > 1:
-            pairs = left[:, :count, 1:width] + right[:, width:, posts - width + 1 : posts]
-            inner, cut = pairs.max(-1)
-            split[:, :count, width] = cut + 1
-            best = inner + best
-        left[:, :count, width] = best
-        right[:, width:, posts - width] = best
-    return split
 
 
 def best_slots(scores: Tensor, lengths: Tensor) -> Slots:

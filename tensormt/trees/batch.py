@@ -32,6 +32,8 @@ __all__ = ["TreeBatch"]
 
 T = TypeVar("T")
 
+_CHUNK = 2048  # trees at a time where trees are made of trees: their arrays stay in the cache
+
 
 class TreeBatch:
     """A batch of constituency or dependency trees; immutable, on one device."""
@@ -141,23 +143,10 @@ class TreeBatch:
             if kind == "dependency"
             else Dictionary.merge([batch.labels for batch in batches])
         )
-        label, word, parent, ends = [], [], [], []
-        shift = 0
-        for batch, of_label, of_word in zip(batches, label_maps, word_maps, strict=True):
-            nodes = batch.nodes
-            label.append(views.remap(nodes.label, of_label))
-            word.append(views.remap(nodes.word, of_word))
-            parent.append(torch.where(nodes.parent < 0, -1, nodes.parent + shift))
-            ends.append(nodes.offsets[1:] + shift)
-            shift += len(nodes)
-        joined = Nodes(
-            torch.cat(parent),
-            torch.cat(label),
-            torch.cat(word),
-            torch.cat([ends[0].new_zeros(1), *ends]),
-            max(batch.nodes.width for batch in batches),
-        )
-        return cls.from_nodes(joined, labels, words, kind, any(b._bare for b in batches))
+        maps = zip(batches, label_maps, word_maps, strict=True)
+        parts = [views.renamed(batch.nodes, label, word) for batch, label, word in maps]
+        bare = any(batch._bare for batch in batches)
+        return cls.from_nodes(Nodes.join(parts), labels, words, kind, bare)
 
     def __len__(self) -> int:
         return self.nodes.trees
@@ -309,8 +298,8 @@ class TreeBatch:
         return self.memo(("dependencies", rules), lambda: self._dependencies(rules))
 
     def _dependencies(self, rules: str) -> TreeBatch:
-        nodes = to_dependencies(self.nodes, self.labels, rules)
-        return TreeBatch.from_nodes(nodes, self.words, self.words, "dependency")
+        parts = [to_dependencies(part.nodes, self.labels, rules) for part in self.chunks(_CHUNK)]
+        return TreeBatch.from_nodes(Nodes.join(parts), self.words, self.words, "dependency")
 
     def to_brackets(self) -> list[str]:
         """One bracketing a tree; reading it again gives the same trees."""

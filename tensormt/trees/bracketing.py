@@ -76,18 +76,18 @@ def split(text: str) -> list[str]:
 def _gather(lines: list[str]) -> list[str]:
     """Join lines until their brackets are balanced; one item a tree."""
     items: list[str] = []
-    held: list[str] = []
+    open_lines: list[str] = []
     level = 0
     for line in lines:
-        if not held and not line.strip():
+        if not open_lines and not line.strip():
             continue
-        held.append(line)
+        open_lines.append(line)
         level += line.count("(") - line.count(")")
         if level <= 0:
-            items.append("\n".join(held))
-            held, level = [], 0
-    if held:
-        items.append("\n".join(held))
+            items.append("\n".join(open_lines))
+            open_lines, level = [], 0
+    if open_lines:
+        items.append("\n".join(open_lines))
     return items
 
 

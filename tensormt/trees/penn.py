@@ -1,7 +1,8 @@
 """Penn bracketings to flat nodes, by operations on whole byte buffers.
 
 A node is an opening bracket; the text from there to the next one, `(NP ` or `(DT the) `, is one
-string, interned once for all its occurrences and taken apart on the dictionary alone. Depth is the
+piece, interned once for all its occurrences and taken apart on the dictionary alone (pieces.py). A
+bare word, `had` in `(VP had (NP …`, is one more node of its piece, without a label. Depth is the
 running sum of +1 and -1 over the brackets. Sorted by depth (stable), siblings stand together: a
 node whose predecessor in the text is shallower is a first child of that predecessor, the siblings
 that follow share its parent.
@@ -18,7 +19,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import torch
 from numpy.typing import NDArray
 
@@ -26,6 +26,7 @@ from tensormt.errors import TensorMTError
 from tensormt.kernels.nodes import Nodes
 from tensormt.text.dictionary import Dictionary, string_buffers
 from tensormt.trees.bracketing import explain
+from tensormt.trees.pieces import Pieces, take_apart
 
 __all__ = ["Linear", "read"]
 
@@ -33,8 +34,6 @@ Array = NDArray[Any]
 
 _OPEN = ord("(")
 _OUTER = ("", "ROOT", "TOP")
-_BARE = "\x00"  # label of a word that is not its node's only child, as `had` in (VP had (NP …))
-_WORD = re.compile(r"\(\s*[^\s()]+\s+[^\s()]+\s*\)|\(\s*[^\s()]*|\)|([^\s()]+)", re.ASCII)
 
 
 class Linear(NamedTuple):
@@ -50,7 +49,7 @@ class Linear(NamedTuple):
 
 
 class _Flat(NamedTuple):
-    """Nodes in text order: label, word, depth (root 1) and segment, all [n]."""
+    """Nodes in text order: label (-1: a bare word), word, depth (root 1) and segment, all [n]."""
 
     label: Array
     word: Array
@@ -66,44 +65,24 @@ def read(lines: Sequence[str | None], source: str = "", first: int = 1) -> Linea
 
     An error names the source and the line, the first one being `first`.
     """
-    array = _arrow(lines, source)
-    data, offsets = string_buffers(array)
+    data, offsets = string_buffers(_arrow(lines, source))
     offsets = offsets - offsets[0]
     data = data[: offsets[-1]]
     brackets = np.flatnonzero((data & 0xFE) == _OPEN)
     opening = data[brackets] == _OPEN
-    following = np.append(brackets[1:], len(data))
-    bounds = np.searchsorted(brackets, offsets)
     depth = np.cumsum(opening * np.int8(2) - np.int8(1), dtype=np.int32)
-    opens, closes = np.flatnonzero(opening), np.flatnonzero(~opening)
-    loose = closes[_visible(data, brackets[closes] + 1, following[closes])]
-    if not _well_formed(data, brackets, bounds, depth, loose):
+    bounds = np.searchsorted(brackets, offsets)  # of the lines
+    kind, texts = _intern(data, np.compress(opening, brackets))
+    pieces = take_apart(texts)
+    if pieces is None or not _balanced(data, brackets, bounds, depth):
         explain(lines, source, first)
-
-    # one string a node, `(NP ` or `(DT the) `, interned; what follows takes the types apart
-    kind, types = _intern(data, brackets[opens])
-    parts = pc.ascii_split_whitespace(pc.ascii_trim(types, characters="() \t\n\r\v\f"))
-    edges = parts.offsets.to_numpy()
-    size = np.diff(edges)
-    leaf = np.append(~opening[1:], True)[opens]  # the next bracket closes the node
-    with_word = size > 1
-    if len(loose) or (size > 2).any() or (with_word[kind] & ~leaf).any():
-        return read([_wrap(line) for line in lines], source, first)
-    label_of, labels = Dictionary.encode(parts.values.take(pa.array(edges[:-1])))
-    word_of = np.full(len(size), -1)
-    found, words = Dictionary.encode(parts.values.take(pa.array(edges[:-1][with_word] + 1)))
-    word_of[with_word] = found.numpy()
-    flat = _Flat(
-        label_of.numpy()[kind],
-        word_of[kind],
-        depth[opens],
-        np.repeat(np.arange(len(lines)), np.diff(np.searchsorted(opens, bounds))),
-    )
-    nameless = np.array([name == "" for name in labels.strings], dtype=bool)
-    if ((flat.word < 0) & leaf).any() or (nameless[flat.label] & (flat.depth > 1)).any():
+    opened = np.append(0, np.cumsum(opening, dtype=np.int32))
+    segment = np.repeat(np.arange(len(lines)), np.diff(opened[bounds]))
+    flat = _expand(pieces, kind, np.compress(opening, depth), segment)
+    if not _well_placed(flat, pieces.labels):
         explain(lines, source, first)
-    flat, labels, bare = _clean(flat, labels, len(lines))
-    return Linear(_link(flat, len(lines)), labels, words, bare)
+    flat, labels = _clean(flat, pieces.labels, len(lines))
+    return Linear(_link(flat, len(lines)), labels, pieces.words, len(pieces.bare_word) > 0)
 
 
 def _arrow(lines: Sequence[str | None], source: str) -> pa.Array:
@@ -112,37 +91,6 @@ def _arrow(lines: Sequence[str | None], source: str) -> pa.Array:
     except UnicodeEncodeError as error:
         raise TensorMTError(f"{source}the text is not valid Unicode: {error.reason}") from None
     return array.fill_null("") if array.null_count else array
-
-
-def _spaces(data: Array) -> Array:
-    """Which bytes are ASCII white space."""
-    spaces: Array = (data == 32) | ((data >= 9) & (data <= 13))
-    return spaces
-
-
-def _visible(data: Array, start: Array, end: Array) -> Array:
-    """Whether each range of bytes [start, end) holds anything but white space."""
-    gap = end - start
-    if (gap > 1).any():
-        running = np.append(0, np.cumsum(_spaces(data), dtype=np.int32))
-        visible: Array = running[end] - running[start] < gap
-        return visible
-    # brackets that touch or have one byte between them, the usual case
-    return (gap == 1) & ~_spaces(np.take(data, start, mode="clip")) if len(data) else gap > 0
-
-
-def _well_formed(data: Array, brackets: Array, bounds: Array, depth: Array, loose: Array) -> bool:
-    """Whether every line is one balanced tree, or blank, with no text outside it."""
-    if not len(brackets):
-        return not _visible(data, np.zeros(1, int), np.full(1, len(data)))[0]
-    last = bounds[1:][bounds[1:] > bounds[:-1]] - 1
-    ends = np.flatnonzero(depth == 0)
-    return bool(
-        depth.min() == 0
-        and np.array_equal(ends, last)
-        and not (depth[loose] == 0).any()
-        and not _visible(data, np.zeros(1, int), brackets[:1])[0]
-    )
 
 
 def _intern(data: Array, opens: Array) -> tuple[Array, pa.Array]:
@@ -156,9 +104,42 @@ def _intern(data: Array, opens: Array) -> tuple[Array, pa.Array]:
     return encoded.indices.to_numpy(), encoded.dictionary
 
 
-def _wrap(line: str | None) -> str:
-    """The line with every word that is not an only child made a node of its own."""
-    return _WORD.sub(lambda m: f"({_BARE} {m[1]})" if m[1] else m[0], line or "")
+def _balanced(data: Array, brackets: Array, bounds: Array, depth: Array) -> bool:
+    """Whether the brackets of every line are those of one tree or none, and no text is before."""
+    before = data[: brackets[0]] if len(brackets) else data
+    last = bounds[1:][bounds[1:] > bounds[:-1]] - 1
+    return bool(
+        ((before == 32) | ((before >= 9) & (before <= 13))).all()
+        and depth.min(initial=0) == 0
+        and np.array_equal(np.flatnonzero(depth == 0), last)
+    )
+
+
+def _expand(pieces: Pieces, kind: Array, depth: Array, segment: Array) -> _Flat:
+    """The node of every piece (kind, depth and segment, [m] each), followed by its bare words."""
+    flat = _Flat(pieces.label[kind], pieces.word[kind], depth, segment)
+    if not len(pieces.bare_word):
+        return flat
+    extra = pieces.bare[kind]
+    size = extra + 1
+    owner = np.repeat(np.arange(len(kind)), size)
+    place = np.arange(len(owner)) - (np.cumsum(size) - size)[owner]  # 0 is the node itself
+    first = (np.cumsum(pieces.bare) - pieces.bare)[kind]
+    cell = np.maximum(first[owner] + place - 1, 0)
+    node = place == 0
+    return _Flat(
+        np.where(node, flat.label[owner], -1),
+        np.where(node, flat.word[owner], pieces.bare_word[cell]),
+        depth[owner] + np.where(node, 0, pieces.bare_rise[cell]),
+        segment[owner],
+    )
+
+
+def _well_placed(flat: _Flat, labels: Dictionary) -> bool:
+    """Whether only roots lack a label, and no bare word is as high as a root, outside its tree."""
+    outside = flat.depth[flat.label < 0] < 2
+    nameless = labels.strings.index("") if "" in labels.strings else len(labels)
+    return not outside.any() and not (flat.depth[flat.label == nameless] > 1).any()
 
 
 def _cut(label: str) -> str:
@@ -166,29 +147,26 @@ def _cut(label: str) -> str:
     return label if label[:1] == "-" else re.split("(?<=.)[-=]", label, maxsplit=1)[0]
 
 
-def _clean(flat: _Flat, labels: Dictionary, trees: int) -> tuple[_Flat, Dictionary, bool]:
-    """Cut labels, drop empty elements and outer nodes, take the mark off bare words."""
+def _clean(flat: _Flat, labels: Dictionary, trees: int) -> tuple[_Flat, Dictionary]:
+    """Cut labels, drop empty elements and outer nodes."""
     short, labels = Dictionary.encode([_cut(name) for name in labels.strings])
     names = labels.strings
-    flat = flat._replace(label=short.numpy()[flat.label])
+    flat = flat._replace(label=np.append(short.numpy(), -1)[flat.label])
     if "-NONE-" in names:
         flat = _drop_empty(flat, names.index("-NONE-"), trees)
-    outer = np.array([name in _OUTER for name in names], dtype=bool)
-    bare = np.array([name == _BARE for name in names], dtype=bool)
-    while len(flat.label):
-        second = np.bincount(flat.segment[flat.depth == 2], minlength=trees)
-        beside = bare[flat.label] & (flat.depth == 2)
-        kept_word = np.bincount(flat.segment[beside], minlength=trees) > 0
-        single = (second == 1) & ~kept_word if bare.any() else second == 1
+    outer = np.array([name in _OUTER for name in names] + [False])
+    while outer.any():
+        second = flat.depth == 2
+        children = np.bincount(flat.segment[second], minlength=trees)
+        words = np.bincount(flat.segment[second & (flat.label < 0)], minlength=trees)
+        single = (children == 1) & (words == 0)
         drop = outer[flat.label] & (flat.depth == 1) & single[flat.segment]
         if not drop.any():
             break
         shorter = np.zeros(trees, np.int32)
         shorter[flat.segment[drop]] = 1
         flat = flat._replace(depth=flat.depth - shorter[flat.segment]).keep(~drop)
-    if bare.any():
-        flat = flat._replace(label=np.where(bare[flat.label], -1, flat.label))
-    return flat, labels, bool(bare.any())
+    return flat, labels
 
 
 def _drop_empty(flat: _Flat, none: int, trees: int) -> _Flat:
@@ -207,10 +185,9 @@ def _link(flat: _Flat, trees: int) -> Nodes:
     """Nodes with parents and child positions, from depths in text order."""
     count = len(flat.depth)
     deepest = int(flat.depth.max(initial=0))
-    # 16-bit keys sort by radix
-    order = np.argsort(
-        flat.depth.astype(np.int16) if deepest < 1 << 15 else flat.depth, kind="stable"
-    )
+    # numpy sorts keys of 8 and 16 bits by radix
+    short = np.uint8 if deepest < 1 << 8 else np.uint16 if deepest < 1 << 16 else np.int32
+    order = np.argsort(flat.depth.astype(short), kind="stable")
     fresh = np.ones(count, dtype=bool)
     np.greater(flat.depth[1:], flat.depth[:-1], out=fresh[1:])
     fresh |= flat.depth == 1

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor
 
-from tensormt.kernels.arrays import nonzero
+from tensormt.kernels.arrays import nonzero, take
 from tensormt.kernels.nodes import Nodes
 from tensormt.text.dictionary import Dictionary
 
-__all__ = ["remap", "with_word_leaves", "without_bare_words"]
+__all__ = ["renamed", "with_word_leaves", "without_bare_words"]
 
 
 def without_bare_words(nodes: Nodes) -> Nodes:
@@ -24,6 +26,7 @@ def without_bare_words(nodes: Nodes) -> Nodes:
         nodes.word[cells],
         before[nodes.offsets],
         nodes.width,
+        None if nodes.known_depth is None else nodes.known_depth[cells],
     )
 
 
@@ -36,23 +39,41 @@ def with_word_leaves(
     grows = (nodes.word >= 0) & (nodes.label >= 0)
     extra = torch.cat([grows.new_zeros(1, dtype=torch.int64), grows.long().cumsum(0)])
     size = len(nodes) + int(extra[-1])
+    # every node moves behind the leaves before it; a leaf comes right after its node
     place = torch.arange(len(nodes), device=device) + extra[:-1]
-    leaf = nonzero(grows)
-    leaf_place = place[leaf] + 1
+    stem = nonzero(grows)
+    leaf = take(place, stem) + 1
+
+    def laid(of_nodes: Tensor, of_leaves: Tensor | int) -> Tensor:
+        cells = torch.empty(size, dtype=torch.int64, device=device)
+        cells[place] = of_nodes
+        cells[leaf] = of_leaves
+        return cells
+
     word = remap(nodes.word, of_word)
-    label = torch.empty(size, dtype=torch.int64, device=device)
-    parent = torch.empty_like(label)
-    label[place] = torch.where(nodes.label < 0, word, remap(nodes.label, of_label))
-    label[leaf_place] = word[leaf]
-    parent[place] = torch.where(nodes.parent < 0, -1, place[nodes.parent.clamp(min=0)])
-    parent[leaf_place] = place[leaf]
-    offsets = nodes.offsets + extra[nodes.offsets]
-    none = torch.full_like(label, -1)
-    return Nodes(parent, label, none, offsets, 2 * nodes.width), names
+    above = torch.where(nodes.parent < 0, -1, place[nodes.parent.clamp(min=0)])
+    depth, position = nodes.known_depth, nodes.known_position
+    grown = Nodes(
+        laid(above, take(place, stem)),
+        laid(torch.where(nodes.label < 0, word, remap(nodes.label, of_label)), take(word, stem)),
+        torch.full((size,), -1, dtype=torch.int64, device=device),
+        nodes.offsets + extra[nodes.offsets],
+        2 * nodes.width,
+        None if depth is None else laid(depth, take(depth, stem) + 1),
+        None if position is None else laid(position, 0),
+    )
+    return grown, names
+
+
+def renamed(nodes: Nodes, of_label: Tensor, of_word: Tensor) -> Nodes:
+    """The same trees with new ids of labels and words, given the new one of every old one."""
+    return replace(nodes, label=remap(nodes.label, of_label), word=remap(nodes.word, of_word))
 
 
 def remap(ids: Tensor, table: Tensor) -> Tensor:
     """New ids for old ones; -1 stays."""
     if not table.shape[0]:
         return ids
-    return torch.where(ids < 0, -1, table.to(ids.device)[ids.clamp(min=0)])
+    # the last cell is that of -1
+    table = torch.cat([table, table.new_full((1,), -1)]).to(ids.device)
+    return take(table, torch.where(ids < 0, table.shape[0] - 1, ids))

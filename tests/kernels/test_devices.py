@@ -10,11 +10,11 @@ import tensormt as tm
 # metric → host syncs of a batch with R references: key lists, the counter, the reference check;
 # head words and word leaves need their number, the kernel its pairs and heights, self-kernels too
 METRICS = [
-    (tm.STM(), lambda r: r + 4),
-    (tm.STM(balance="f1", lexical=True), lambda r: 5 * r + 4),
-    (tm.STM(balance="brevity"), lambda r: r + 4),
-    (tm.HWCM(), lambda r: 2 * r + 5),
-    (tm.DSTM(), lambda r: 2 * r + 5),
+    (tm.STM(), lambda r: 2 * r + 5),
+    (tm.STM(balance="f1", lexical=True), lambda r: 7 * r + 4),
+    (tm.STM(balance="brevity"), lambda r: 2 * r + 5),
+    (tm.HWCM(), lambda r: 3 * r + 6),
+    (tm.DSTM(), lambda r: 3 * r + 6),
     (tm.TKM(), lambda r: 9 * r + 7),
     (tm.DTKM(decay=0.5), lambda r: 10 * r + 8),
 ]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import tensormt as tm
 from tensormt.kernels import hashing
 from tensormt.kernels.chains import chain_keys
-from tensormt.kernels.counts import Keys, clipped, totals
+from tensormt.kernels.counts import Keys, Labels, clipped, totals
 from tensormt.kernels.subtrees import subtree_keys
 
 seeds = st.integers(0, 2**32)
@@ -41,6 +41,29 @@ def test_clipped_counts_equal_counters(seed, groups, references):
     assert clipped(keys_of(hyp), [keys_of(ref) for ref in refs], groups).tolist() == expected
     sizes = Counter(group for group, _ in hyp)
     assert totals(keys_of(hyp), groups).tolist() == [sizes[group] for group in range(groups)]
+
+
+@given(seeds, st.integers(1, 12), st.integers(1, 4), st.integers(1, 40))
+def test_labels_are_counted_as_keys_are(seed, segments, references, kinds):
+    """The first order by a table of labels, the rest by sorting: as if labels were unknown."""
+    rng = random.Random(seed)
+    names = hashing.mix(torch.arange(60))
+
+    def side():
+        known = names[rng.sample(range(60), kinds)]
+        first = sorted(rng.randrange(segments) for _ in range(rng.randrange(80)))
+        label = torch.tensor([rng.randrange(kinds) for _ in first], dtype=torch.int64)
+        later = keys_of([(segments + rng.randrange(segments), rng.randrange(9)) for _ in range(50)])
+        return Keys(
+            torch.cat([torch.tensor(first, dtype=torch.int64), later.group]),
+            torch.cat([known[label], later.key]),
+            Labels(label, known, segments),
+        )
+
+    hyp, refs = side(), [side() for _ in range(references)]
+    bare = [Keys(keys.group, keys.key) for keys in (hyp, *refs)]
+    found = clipped(hyp, refs, 2 * segments)
+    assert found.tolist() == clipped(bare[0], bare[1:], 2 * segments).tolist()
 
 
 def test_counts_pass_2_to_the_24():

@@ -67,6 +67,30 @@ def test_slices_and_concatenation(seed, dependency):
     same(joined[len(batch) :], other)
 
 
+@given(st.integers(0, 2**32))
+def test_what_is_known_is_what_follows_from_the_parents(seed):
+    """Depth and position that a reader knows go along to joined, grown and cut trees."""
+    batch = random_batch(seed)
+    bare = tm.TreeBatch.from_brackets(["(S a (NP b c (NN d)) (VP e))", "", "(NP (NN a) b)"])
+    joined = tm.TreeBatch.concat([batch, bare])
+    for trees in (joined, joined.lexicalized(), joined.skeleton(), joined[::-1].lexicalized()):
+        nodes = trees.nodes
+        assert nodes.known_depth is not None
+        plain = type(nodes)(nodes.parent, nodes.label, nodes.word, nodes.offsets, nodes.width)
+        assert torch.equal(nodes.depth, plain.depth)
+        assert torch.equal(nodes.position, plain.position)
+
+
+def test_dependencies_of_many_trees():
+    """More trees than one chunk: chunks join in order."""
+    rng = random.Random(9)
+    lines = [oracles.brackets(oracles.random_tree(rng, rng.randint(1, 4))) for _ in range(4100)]
+    batch = tm.TreeBatch.from_brackets(lines)
+    words, heads = batch.dependencies().to_heads()
+    for place in (0, 2047, 2048, 4099):
+        assert batch[place].dependencies().to_heads() == ([words[place]], [heads[place]])
+
+
 def test_pickle_keeps_the_trees():
     batch = random_batch(3)
     batch.dependencies()

@@ -69,9 +69,20 @@ def test_verb_phrases():
 def test_yamada_differs_where_its_table_does():
     """The Penn2Malt table: rightmost child of a coordination, no POS rule of its own."""
     assert heads("(NP (NP (NN cat)) (CC and) (NP (NN dog)))", "yamada")["dog"] is None
-    assert heads("(VP (TO to) (VP (VB go)))", "yamada")["to"] is None
     assert heads("(PP (IN out) (IN of) (NP (NN town)))", "yamada")["out"] is None
     assert heads("(PP (IN out) (IN of) (NP (NN town)))", "collins")["of"] is None
+
+
+def test_verb_phrases_of_yamada():
+    """The row VP: `to` is a head only where there is nothing else; nouns before noun phrases."""
+    row = [fits for _, fits in RULES["yamada"].rows()["VP"]]
+    order = "VBD VBN MD VBZ VB VBG VBP VP ADJP NN NNS NP TO".split()
+    assert row == [frozenset([label]) for label in order] + [frozenset()]
+    assert heads("(VP (TO to) (VP (VB go)))", "yamada") == {"to": "go", "go": None}
+    assert heads("(VP (TO to) (VP (VB go)))", "collins") == {"to": None, "go": "to"}
+    assert heads("(VP (TO to) (ADVP (RB well)))", "yamada")["to"] is None
+    assert heads("(VP (VP (VB eat)) (VBG doing))", "yamada")["doing"] is None
+    assert heads("(VP (NP (PRP it)) (NN look))", "yamada")["look"] is None
 
 
 def test_a_rule_set_is_data():

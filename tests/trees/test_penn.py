@@ -1,6 +1,7 @@
 """Reading and writing bracketings: round trips, clean-up, whole files, errors with their place."""
 
 import random
+import re
 
 import nltk
 import oracles
@@ -91,6 +92,27 @@ def test_words_beside_other_children():
     assert read(line).dependencies().to_heads()[0] == [["I", "had", "a", "red", "dog", "."]]
 
 
+@given(seeds)
+def test_bare_words_anywhere(seed):
+    """Words beside other children, glued or spaced, as nltk reads them; other trees stay as is."""
+    rng = random.Random(seed)
+
+    def tree(depth):
+        if not depth or rng.random() < 0.3:
+            return rng.choice(["a", "bc", ".", "(NN dog)"])
+        below = [tree(depth - 1) for _ in range(rng.randint(1, 4))]
+        return f"({rng.choice(['S', 'NP', 'VP'])} {' '.join(below)})"
+
+    line = f"(S {tree(4)} {tree(4)})"
+    glued = re.sub(r" ?([()]) ?", r"\1", line)
+    plain = "(S (NP (PRP I)) (VP (VBP run)))"
+    expected = " ".join(str(nltk.Tree.fromstring(line)).split())
+    assert read(plain, line, plain).to_brackets() == [plain, expected, plain]
+    assert cleaned(glued) == expected
+    tokens = read(plain, line).tokens.tolist()
+    assert tokens == [2, len(nltk.Tree.fromstring(line).leaves())]
+
+
 def test_outer_node_over_words_without_tags():
     assert cleaned("(ROOT (S hi (NN a)))") == "(S hi (NN a))"
     assert cleaned("(ROOT hi (NN a))") == "(ROOT hi (NN a))"
@@ -169,6 +191,10 @@ def test_files_keep_their_empty_lines(tmp_path):
         ("(S ( (NN a)))", 4, "a node without a label"),
         ("()", 1, "an empty pair of brackets"),
         ("(S () (NN a))", 4, "an empty pair of brackets"),
+        ("(S () a)", 4, "an empty pair of brackets"),
+        ("(S a b (NP) c)", 8, "a node without a child"),
+        ("(S a b ( (NN c)))", 8, "a node without a label"),
+        ("(S a b) c", 9, "text after the tree, 'c'"),
     ],
 )
 def test_errors_name_their_place(line, place, message):

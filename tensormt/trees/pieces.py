@@ -1,0 +1,100 @@
+"""The pieces of a bracketing: the text from one opening bracket to the next, taken apart.
+
+    (NP            label; a child follows
+    (DT the)       label and word; the node closes, and perhaps some above it
+    (VP had        label and a bare word, one level below the node
+    (NN dog)) .    label, word, and a bare word, one level up from the node
+
+A bare word is one that is not its node's only child. Pieces are interned: each different one is
+looked at once, so whatever its text holds costs nothing per node.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from tensormt.text.dictionary import Dictionary
+
+__all__ = ["Pieces", "take_apart"]
+
+Array = NDArray[Any]
+
+_LABEL = re.compile(r"\(\s*[^\s()]*", re.ASCII)
+_REST = re.compile(r"\)|[^\s()]+", re.ASCII)
+
+
+class Pieces(NamedTuple):
+    """T pieces, and the W bare words in them, piece after piece.
+
+    label and word [T] are ids (-1: no word of its own); bare [T] counts the bare words of a piece,
+    which have the ids bare_word [W] and stand bare_rise [W] levels below the piece's node.
+    """
+
+    labels: Dictionary
+    words: Dictionary
+    label: Array
+    word: Array
+    bare: Array
+    bare_word: Array
+    bare_rise: Array
+
+
+def take_apart(texts: pa.Array) -> Pieces | None:
+    """The pieces of T texts; None where a node closes before its first child.
+
+    Those of the usual two forms are taken apart together, the others one by one.
+    """
+    inner = pc.ascii_trim(texts, characters="() \t\n\r\v\f")
+    parts = pc.ascii_split_whitespace(inner)
+    edges = parts.offsets.to_numpy()
+    first, size = edges[:-1], np.diff(edges)
+    closes, closes_within = (
+        pc.match_substring(column, ")").to_numpy(zero_copy_only=False) for column in (texts, inner)
+    )
+    with_word = (size == 2) & closes & ~closes_within
+    own: list[tuple[int, str]] = []
+    bare: list[tuple[int, str, int]] = []
+    for place in np.flatnonzero(~with_word & ((size > 1) | closes)).tolist():
+        words = _words(texts[place].as_py())
+        if not words:
+            return None
+        if words[0][1] is None:
+            own.append((place, words.pop(0)[0]))
+        bare += [(place, word, rise) for word, rise in words if rise is not None]
+    label, labels = Dictionary.encode(parts.values.take(pa.array(first)))
+    usual = parts.values.take(pa.array(first[with_word] + 1))
+    others = [word for _, word in own] + [word for _, word, _ in bare]
+    ids, names = Dictionary.encode(pa.concat_arrays([usual, pa.array(others, pa.string())]))
+    owner = np.append(np.flatnonzero(with_word), np.array([place for place, _ in own], np.int64))
+    word = np.full(len(size), -1)
+    word[owner] = ids[: len(owner)].numpy()
+    counts = np.bincount(np.array([place for place, _, _ in bare], np.int64), minlength=len(size))
+    rise = np.array([rise for _, _, rise in bare], np.int32)
+    return Pieces(labels, names, label.numpy(), word, counts, ids[len(owner) :].numpy(), rise)
+
+
+def _words(text: str) -> list[tuple[str, int | None]]:
+    """The words of a piece with their levels below its node; None for the node's own word.
+
+    Empty where the node has no child.
+    """
+    start = _LABEL.match(text)
+    rest = _REST.findall(text, start.end() if start else 0)
+    if rest[:1] == [")"]:
+        return []
+    words: list[tuple[str, int | None]] = []
+    rise = 1
+    for token in rest:
+        if token == ")":
+            rise -= 1
+        else:
+            words.append((token, rise))
+    if rest[1:2] == [")"]:
+        words[0] = (rest[0], None)
+    return words
