@@ -3,7 +3,7 @@
 from typing import Any
 
 from tensormt.errors import TensorMTError
-from tensormt.ngram import BLEU, BM, BMA, NIST, NM, Frequencies, References
+from tensormt.ngram import BLEU, BM, BMA, NIST, NM, ChrF, Frequencies, References
 from tensormt.scoring import Result, score
 from tensormt.syntax import DSTM, DTKM, HWCM, STM, TKM
 from tensormt.text.tokens import TokenBatch
@@ -21,6 +21,7 @@ __all__ = [
     "NM",
     "STM",
     "TKM",
+    "ChrF",
     "Frequencies",
     "Parser",
     "References",

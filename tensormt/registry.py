@@ -12,7 +12,7 @@ from typing import Any
 
 from tensormt.errors import TensorMTError
 from tensormt.metric import Metric
-from tensormt.ngram import BLEU, BM, BMA, NIST, NM
+from tensormt.ngram import BLEU, BM, BMA, NIST, NM, ChrF
 from tensormt.syntax import DSTM, DTKM, HWCM, STM, TKM
 
 __all__ = ["METRICS", "make", "options", "parse_spec"]
@@ -23,6 +23,7 @@ METRICS: dict[str, type[Metric[Any]]] = {
     "bm": BM,
     "bma": BMA,
     "nm": NM,
+    "chrf": ChrF,
     "stm": STM,
     "tkm": TKM,
     "hwcm": HWCM,
