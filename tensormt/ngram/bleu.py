@@ -21,6 +21,7 @@ from tensormt.kernels.lengths import brevity_penalty
 from tensormt.ngram.base import NgramMetric, choose
 from tensormt.ngram.comparison import Comparison
 from tensormt.ngram.frequencies import Frequencies
+from tensormt.typed import Number, YesNo
 
 __all__ = ["BLEU", "SMOOTHINGS", "bleu"]
 
@@ -89,11 +90,10 @@ class BLEU(NgramMetric):
         choose("smoothing", smooth, tuple(SMOOTHINGS))
         if smooth_value is not None and SMOOTHINGS[smooth] is None:
             raise TensorMTError(f"smoothing {smooth!r} takes no value: leave smooth_value out")
-        if smooth_value is not None and smooth_value < 0:
-            raise TensorMTError(f"smooth_value is {smooth_value}: expected 0 or more")
+        value: float | None = Number("smooth_value", None, "").check(smooth_value)
         self.smooth = smooth
-        self.smooth_value = SMOOTHINGS[smooth] if smooth_value is None else float(smooth_value)
-        self.effective_order = effective_order
+        self.smooth_value = SMOOTHINGS[smooth] if value is None else value
+        self.effective_order: bool = YesNo("effective_order", False, "").check(effective_order)
 
     def options(self) -> dict[str, object]:
         value = "" if self.smooth_value is None else f"[{self.smooth_value:g}]"
