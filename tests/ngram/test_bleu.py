@@ -204,7 +204,7 @@ def test_errors_and_signature() -> None:
         BLEU(smooth="exp", smooth_value=1)
     with pytest.raises(TensorMTError, match="expected a finite number of at least 0"):
         BLEU(smooth="floor", smooth_value=-1)
-    with pytest.raises(TensorMTError, match="integer of at least 1"):
+    with pytest.raises(TensorMTError, match="expected a whole number from 1 to 100"):
         BLEU(max_order=0)
     with pytest.raises(TensorMTError, match="segment 1 has no reference"):
         BLEU()(TokenBatch.from_text(["a"]), [TokenBatch.from_text([""])])
