@@ -18,9 +18,8 @@ import torch
 from torch import Tensor
 
 from tensormt.data.corpora import Chunk, Corpus
-from tensormt.errors import NoReference, TensorMTError
+from tensormt.errors import SegmentError, TensorMTError
 from tensormt.metric import Metric
-from tensormt.reading import Trees
 from tensormt.registry import make
 from tensormt.texts import Texts, signature
 from tensormt.trees.batch import TreeBatch
@@ -57,7 +56,7 @@ class Scorer:
     @property
     def needs_trees(self) -> bool:
         """Whether one of the metrics reads trees."""
-        return any(isinstance(metric.reads, Trees) for metric in self.metrics.values())
+        return any(metric.reads_trees for metric in self.metrics.values())
 
     def count(self, corpus: Corpus, size: int = CHUNK) -> None:
         """Count the n-grams of all references, where a metric needs it."""
@@ -84,7 +83,7 @@ class Scorer:
             try:
                 for system, hyp in zip(chunk.hyps, hyps, strict=True):
                     found[system][name] = metric.statistics(hyp, refs).cpu()
-            except NoReference as error:
+            except SegmentError as error:
                 raise error.after(chunk.start) from None
         return found
 

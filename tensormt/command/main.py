@@ -11,7 +11,7 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from importlib import import_module
 from types import FrameType
 from typing import NoReturn
@@ -21,7 +21,16 @@ from tensormt.version import __version__
 
 __all__ = ["build_parser", "main"]
 
-COMMANDS = ("score", "compare", "parse", "train_parser", "metaeval", "qarla", "listing")
+# command → its module, and what it does in the list of commands
+COMMANDS = {
+    "score": ("score", "text in, scores out"),
+    "compare": ("compare", "is one system better than another?"),
+    "parse": ("parse", "text to bracketed trees"),
+    "train-parser": ("train_parser", "train a parser on a treebank"),
+    "metaeval": ("metaeval", "correlation of metrics with human scores"),
+    "qarla": ("qarla", "QUEEN, KING, JACK and the best set of metrics"),
+    "list": ("listing", "metrics with their options"),
+}
 
 EXAMPLES = """
 examples:
@@ -40,8 +49,8 @@ class _Stopped(BaseException):
     """SIGTERM arrived."""
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """The parser with all subcommands."""
+def build_parser(wanted: Collection[str] | None = None) -> argparse.ArgumentParser:
+    """The parser with all subcommands, or with those wanted: the others are only named."""
     parser = argparse.ArgumentParser(
         prog="tensormt",
         description="Syntactic and multi-reference evaluation of machine translation.",
@@ -51,9 +60,20 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"tensormt {__version__}")
     parser.add_argument("--print-completion", action=_Completion, metavar="SHELL")
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for name in COMMANDS:
-        import_module(f"tensormt.command.{name}").add(subparsers)
+    for name, (module, summary) in COMMANDS.items():
+        if wanted is None or name in wanted:
+            import_module(f"tensormt.command.{module}").add(subparsers)
+        else:
+            subparsers.add_parser(name, help=summary)
     return parser
+
+
+def _wanted(arguments: Sequence[str]) -> Collection[str] | None:
+    """The commands that a command line can be about: only their modules need to be imported."""
+    first = arguments[0] if arguments else "--help"
+    if first in ("-h", "--help", "--version"):
+        return ()
+    return (first,) if first in COMMANDS else None
 
 
 class _Completion(argparse.Action):
@@ -76,8 +96,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, _stop)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal that has no ± shows ?
+    given = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        args = build_parser().parse_args(arguments)
+        args = build_parser(_wanted(given)).parse_args(given)
         status: int = args.run(args)
         sys.stdout.flush()
         return status

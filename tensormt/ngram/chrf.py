@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 
 from tensormt.errors import TensorMTError
-from tensormt.kernels.arrays import repeat, take
+from tensormt.kernels.arrays import argsort, repeat, take
 from tensormt.kernels.prefixes import Sequences, shared_ngrams
 from tensormt.ngram.base import NgramMetric
 from tensormt.ngram.comparison import Comparison
@@ -30,6 +30,7 @@ from tensormt.ngram.frequencies import Frequencies
 from tensormt.reading import Tokens
 from tensormt.text.dictionary import Pieces
 from tensormt.text.tokens import TokenBatch, unify
+from tensormt.typed import Number, Whole, YesNo
 
 __all__ = ["ChrF"]
 
@@ -43,6 +44,7 @@ class ChrF(NgramMetric):
 
     name: ClassVar[str] = "chrF"
     digits: ClassVar[int] = 2
+    scale: ClassVar[float | None] = 100.0
     dtype: ClassVar[torch.dtype] = torch.int64
 
     def __init__(
@@ -54,20 +56,18 @@ class ChrF(NgramMetric):
         whitespace: bool = False,
         eps_smoothing: bool = False,
     ) -> None:
-        if not isinstance(word_order, int) or isinstance(word_order, bool) or word_order < 0:
-            raise TensorMTError(f"word_order is {word_order!r}: expected an integer from 0 on")
-        if isinstance(beta, bool) or not isinstance(beta, (int, float)) or not 0 < beta < 1e6:
-            raise TensorMTError(f"beta is {beta!r}: expected a number above 0")
-        super().__init__(char_order, "spaced" if whitespace else "none", lowercase)
-        self.word_order, self.beta = word_order, beta
-        self.whitespace, self.eps_smoothing = whitespace, eps_smoothing
+        self.whitespace: bool = YesNo("whitespace", False, "").check(whitespace)
+        super().__init__(char_order, "spaced" if self.whitespace else "none", lowercase)
+        self.word_order: int = Whole("word_order", 0, "", 0, 100).check(word_order)
+        self.beta: float = Number("beta", 2, "", 0, 1000).check(beta)
+        self.eps_smoothing: bool = YesNo("eps_smoothing", False, "").check(eps_smoothing)
 
     def options(self) -> dict[str, object]:
         """Orders, β, white space, case and smoothing."""
         return {
             "chars": self.max_order,
             "words": self.word_order,
-            "beta": self.beta,
+            "beta": f"{self.beta:g}",
             "space": self.whitespace,
             "case": "lc" if (self._seen or self.reads).lowercase else "mixed",
             "eps": self.eps_smoothing,
@@ -89,7 +89,9 @@ class ChrF(NgramMetric):
         hyp, *streams = unify([hyp, *ready.streams])
         best: tuple[Tensor, Tensor] | None = None
         for stream in streams:
-            rows = torch.cat([self._rows(*part) for part in _parts(hyp, stream)])
+            rows = torch.empty(len(hyp), self.width, dtype=self.dtype, device=hyp.device)
+            for some in _parts(hyp, stream):
+                rows[some] = self._rows(hyp[some], stream[some])
             best = self._better(best, rows, stream.lengths > 0)
         assert best is not None
         return best[1]
@@ -185,14 +187,14 @@ def _largest(batch: TokenBatch) -> int:
     return int(batch.tokens.max()) if batch.tokens.shape[0] else 0
 
 
-def _parts(hyp: TokenBatch, ref: TokenBatch) -> Iterator[tuple[TokenBatch, TokenBatch]]:
-    """Both batches in pieces of a bounded number of tokens."""
+def _parts(hyp: TokenBatch, ref: TokenBatch) -> Iterator[Tensor]:
+    """Numbers of segments of similar length, in parts of a bounded number of symbols."""
+    lengths = hyp.lengths + ref.lengths
+    order = argsort(lengths)
     per_token = 6 if hyp.dictionary is not None else 1  # characters of a word, about
-    sizes = ((hyp.lengths + ref.lengths) * per_token).cumsum(0).tolist()
+    sizes = (lengths[order] * per_token).cumsum(0).tolist()
     start, done = 0, 0
     for place, size in enumerate(sizes, 1):
         if size - done >= _SYMBOLS or place == len(sizes):
-            yield hyp[start:place], ref[start:place]
+            yield order[start:place]
             start, done = place, size
-    if not sizes:
-        yield hyp, ref

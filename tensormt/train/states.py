@@ -29,13 +29,10 @@ from torchmetrics import Metric as Base
 from torchmetrics import MetricCollection
 
 from tensormt.metric import Metric
-from tensormt.reading import Tokens
 from tensormt.registry import METRICS, make
 from tensormt.text.tokens import TokenBatch
-from tensormt.texts import Texts
 from tensormt.train.textreward import Source, batches, source_for
 from tensormt.trees.batch import TreeBatch
-from tensormt.trees.sources import Written
 
 __all__ = ["TorchScore", "collection"]
 
@@ -100,9 +97,8 @@ class TorchScore(Base):
 
     def _zeros(self) -> Tensor:
         """The state before the first update: words of as many statistics as the metric has."""
-        none = Texts([[], []], Written())
-        (hyp,), refs = none.sides(self.metric.reads)
-        return to_words(self.metric.statistics(hyp, refs)).sum(0)
+        none = self.metric.reads.none()
+        return to_words(self.metric.statistics(none, [none])).sum(0)
 
     def update(
         self,
@@ -185,7 +181,7 @@ def collection(
     """A MetricCollection of metrics (default: all ten), which share one memory of parses."""
     made = [make(metric) if isinstance(metric, str) else metric for metric in metrics]
     names = [m if isinstance(m, str) else m.name.lower() for m in metrics]
-    needy = next((metric for metric in made if not isinstance(metric.reads, Tokens)), None)
+    needy = next((metric for metric in made if metric.reads_trees), None)
     trees = None if needy is None else source_for(needy, parser)
     scores: Any = {
         name: TorchScore(metric, trees, **kwargs) for name, metric in zip(names, made, strict=True)

@@ -24,7 +24,6 @@ from tensormt.errors import TensorMTError
 from tensormt.metric import Metric
 from tensormt.parser import Parser
 from tensormt.parser.cache import tree_source
-from tensormt.reading import Tokens
 from tensormt.texts import Texts
 from tensormt.trees.sources import TreeSource
 
@@ -35,7 +34,7 @@ Source = TreeSource | Parser | str | PathLike[str] | None
 
 def source_for(metric: Metric[Any], parser: Source, device: Any = None) -> TreeSource | None:
     """What makes the trees that a metric reads; None where it reads tokens."""
-    return None if isinstance(metric.reads, Tokens) else tree_source(parser, device)
+    return tree_source(parser, device) if metric.reads_trees else None
 
 
 def batches(
@@ -54,7 +53,7 @@ def batches(
         )
     number = max((len(row) for row in refs), default=1)
     streams = [[row[k] if k < len(row) else None for row in refs] for k in range(max(number, 1))]
-    if trees is None and not isinstance(metric.reads, Tokens):
+    if trees is None and metric.reads_trees:
         raise TensorMTError(f"{metric.name} compares trees: name a parser, for example 'default'")
     (hyp,), others = Texts([texts, *streams], trees, device).sides(metric.reads)
     return hyp, others
