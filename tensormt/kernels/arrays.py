@@ -43,6 +43,8 @@ def argsort(values: Tensor) -> Tensor:
     """The stable order [n] (int64) that sorts the values [n]."""
     if values.device.type == "cpu":
         array = values.numpy()
+        if array.dtype != np.int64:
+            return torch.from_numpy(np.argsort(array, kind="stable"))
         order = _roughly(array)
         return torch.from_numpy(order[np.argsort(array[order], kind="stable")])
     return torch.sort(values, stable=True).indices
@@ -176,9 +178,9 @@ def repeat(counts: Tensor, total: int | None = None) -> tuple[Tensor, Tensor]:
 
     Where the host knows the sum, `total` saves a sync.
     """
+    start = counts.cumsum(0) - counts
     if counts.device.type == "cpu":
         owner = torch.from_numpy(np.repeat(np.arange(counts.shape[0]), counts.numpy()))
     else:
         owner = torch.repeat_interleave(counts, output_size=total)
-    start = counts.cumsum(0) - counts
-    return owner, torch.arange(owner.shape[0], device=counts.device) - start[owner]
+    return owner, torch.arange(owner.shape[0], device=counts.device).sub_(take(start, owner))

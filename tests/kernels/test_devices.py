@@ -15,8 +15,8 @@ METRICS = [
     (tm.STM(balance="brevity"), lambda r: 2 * r + 5),
     (tm.HWCM(), lambda r: 3 * r + 6),
     (tm.DSTM(), lambda r: 3 * r + 6),
-    (tm.TKM(), lambda r: 9 * r + 7),
-    (tm.DTKM(decay=0.5), lambda r: 10 * r + 8),
+    (tm.TKM(), lambda r: 8 * r + 6),
+    (tm.DTKM(decay=0.5), lambda r: 9 * r + 7),
 ]
 
 
