@@ -113,7 +113,8 @@ def log_kernel(a: Side, b: Side, decay: float, first: int = 1) -> Tensor:
     total = torch.zeros_like(peak)
     for start, stop in _groups(sizes, first):
         number = sum(sizes[start:stop])
-        rows = None if number <= _BAND else _deepest_first(a, start, stop)
+        whole = stop - start == len(sizes) and number <= _BAND
+        rows = None if whole else _deepest_first(a, start, stop)
         _add_pairs(a, b, low, count, rows, number, math.log(decay), peak, total)
     return peak + total.log()
 
