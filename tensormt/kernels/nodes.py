@@ -86,8 +86,9 @@ class Nodes:
     @cached_property
     def place(self) -> Tensor:
         """An odd multiplier of each node's position, int64 [n]: it orders sums over children."""
-        numbers = torch.arange(max(self.width, 1), device=self.parent.device)
-        return take(hashing.odd(numbers), self.position)
+        # sizes are rounded up, so that batches of similar width share a table
+        size = 1 << max(self.width, 1).bit_length()
+        return take(hashing.odd_table(size, self.parent.device), self.position)
 
     @cached_property
     def inner(self) -> Tensor:
