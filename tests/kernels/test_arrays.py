@@ -100,9 +100,10 @@ def test_mix_is_splitmix64():
     rng = random.Random(1)
     numbers = [rng.getrandbits(64) for _ in range(100)]
     signed = [n - 2**64 if n >= 2**63 else n for n in numbers]
+    keys = tensor(signed)
     for device in ("cpu", "cuda"):
         with Watch():
-            mixed = home(hashing.mix(tensor(signed).to(device))).tolist()
+            mixed = home(hashing.mix(keys.to(device))).tolist()
         assert [n % 2**64 for n in mixed] == [reference(n) for n in numbers]
     assert len(np.unique(hashing.mix(torch.arange(1_000_000)).numpy())) == 1_000_000
 

@@ -43,7 +43,7 @@ def test_everything_stays_on_the_device(metric, most):
 
 
 def test_many_keys_stay_on_the_device(monkeypatch):
-    """The counter's way for many keys: one more sync for each side, the number of its candidates."""
+    """The counter's way for many keys: one more sync for each side (its number of candidates)."""
     monkeypatch.setattr(counts, "FEW", 0)
     hyp, refs = batches()
     for metric, most in ((tm.STM(), 2 * len(refs) + 5), (tm.HWCM(), 3 * len(refs) + 6)):
