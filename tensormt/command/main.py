@@ -21,7 +21,16 @@ from tensormt.version import __version__
 
 __all__ = ["build_parser", "main"]
 
-COMMANDS = ("score", "compare", "parse", "train_parser", "metaeval", "qarla", "listing")
+COMMANDS = (
+    "score",
+    "score_files",
+    "compare",
+    "parse",
+    "train_parser",
+    "metaeval",
+    "qarla",
+    "listing",
+)
 
 EXAMPLES = """
 examples:

@@ -1,0 +1,82 @@
+"""What a run would be, before it is started: shards, rows, bytes, and the time of a sample."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from tensormt.data.corpora import Corpus
+from tensormt.data.records import Record, sample
+from tensormt.data.shards import Shard
+from tensormt.scale.job import Job
+from tensormt.scale.worker import columns_of
+
+__all__ = ["Estimate", "about_rows", "estimate"]
+
+_LOOKED_AT = 20  # files whose rows are weighed
+_SAMPLE = 1000  # rows that are scored
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Files, shards, bytes; rows (exact for Parquet) and rows a second of one worker."""
+
+    files: int
+    shards: int
+    bytes: int
+    rows: int
+    exact: bool
+    speed: float
+
+    def seconds(self, workers: int) -> float:
+        """How long so many workers would take, start-up apart."""
+        return self.rows / self.speed / workers if self.speed else 0.0
+
+
+def about_rows(job: Job, shards: Sequence[Shard]) -> tuple[int, bool]:
+    """The rows of shards, and whether that is exact: text is weighed by its first lines."""
+    known = sum(shard.rows for shard in shards if shard.rows is not None)
+    text = [shard for shard in shards if shard.rows is None]
+    if not text:
+        return known, True
+    step = max(1, len(text) // _LOOKED_AT)
+    looked = text[::step]
+    counted = sum(sample(shard, job.columns, 100)[1] for shard in looked)
+    weight = sum(shard.bytes for shard in looked)
+    rate = counted / weight if weight else 0.0
+    return known + round(rate * sum(shard.bytes for shard in text)), False
+
+
+def estimate(job: Job, shards: Sequence[Shard]) -> Estimate:
+    """Look at the shards, and score a sample on one thread."""
+    rows, exact = about_rows(job, shards)
+    some: list[Record] = []
+    for shard in shards[:_LOOKED_AT]:
+        some += sample(shard, job.columns, _SAMPLE - len(some))[0]
+        if len(some) >= _SAMPLE:
+            break
+    files = len({shard.path for shard in shards})
+    weight = sum(shard.bytes for shard in shards)
+    return Estimate(files, len(shards), weight, rows, exact, _speed(job, some))
+
+
+def _speed(job: Job, rows: list[Record]) -> float:
+    """Rows a second; the first few warm up, and load the parser."""
+    scorer, threads = job.scorer(), torch.get_num_threads()
+    torch.set_num_threads(1)
+    began = 0.0
+    warm = rows[: len(rows) // 10]
+    try:
+        for part in (warm, rows[len(warm) :]):
+            began = time.perf_counter()
+            hyps, refs = columns_of(part)
+            corpus = Corpus.of_lists({"": hyps}, refs)
+            scorer.count(corpus)
+            for chunk in corpus.chunks(job.chunk_size(scorer)):
+                scorer.segment_scores(scorer.statistics(chunk)[""])
+    finally:
+        torch.set_num_threads(threads)
+    return (len(rows) - len(warm)) / max(time.perf_counter() - began, 1e-9)
