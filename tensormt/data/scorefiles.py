@@ -95,8 +95,10 @@ class ScoreFile:
         trace: TracebackType | None,
     ) -> None:
         if kind is not None:
-            with suppress(Exception):
-                self._file.close()
+            # the writer first: left open, it would complain about a closed file later
+            for part in filter(None, (self._writer, self._file)):
+                with suppress(Exception):
+                    part.close()
             with suppress(Exception):
                 self.system.rm(self._fresh)
 

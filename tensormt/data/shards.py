@@ -92,6 +92,7 @@ def find(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
                 names = [name for name in names if kind(name) in KINDS]
             elif any(letter in given for letter in "*?["):
                 names = [name for name in system.glob(inner) if not system.isdir(name)]
+                names = [name for name in names if "/." not in name[name.rfind("/") :]]
             else:
                 names = [inner] if system.exists(inner) else []
         if not names:

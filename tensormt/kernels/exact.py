@@ -4,8 +4,8 @@ Whole numbers are summed as they are. Others are cut into three words of a fixed
 
     v = (w₀ + w₁·2⁻³⁶ + w₂·2⁻⁷²) · 2⁻¹⁶,    0 ≤ w₁, w₂ < 2³⁶
 
-and each word is summed as an integer: exact for values that end above 2⁻⁸⁸ (what lies below is cut
-off every value alike), for up to 2²⁷ values at once and any number with `carried` in between.
+and each word is summed as an integer: exact for values ≥ 0 that end above 2⁻⁸⁸ (what lies below is
+cut off every value alike), for up to 2²⁷ values at once and any number with `carried` in between.
 """
 
 from __future__ import annotations

@@ -64,19 +64,22 @@ def estimate(job: Job, shards: Sequence[Shard]) -> Estimate:
 
 
 def _speed(job: Job, rows: list[Record]) -> float:
-    """Rows a second; the first few warm up, and load the parser."""
+    """Rows a second; the first few are scored before, which also loads the parser."""
     scorer, threads = job.scorer(), torch.get_num_threads()
+    hyps, refs = columns_of(rows)
+    corpus, warm = Corpus.of_lists({"": hyps}, refs), len(rows) // 10
     torch.set_num_threads(1)
-    began = 0.0
-    warm = rows[: len(rows) // 10]
     try:
-        for part in (warm, rows[len(warm) :]):
-            began = time.perf_counter()
-            hyps, refs = columns_of(part)
-            corpus = Corpus.of_lists({"": hyps}, refs)
-            scorer.count(corpus)
-            for chunk in corpus.chunks(job.chunk_size(scorer)):
-                scorer.segment_scores(scorer.statistics(chunk)[""])
+        counting = time.perf_counter()
+        scorer.count(corpus)
+        counting = time.perf_counter() - counting
+        for chunk in Corpus.of_lists({"": hyps[:warm]}, [ref[:warm] for ref in refs]).chunks(warm):
+            scorer.statistics(chunk)
+        began = time.perf_counter()
+        for chunk in corpus.chunks(job.chunk_size(scorer), warm):
+            scorer.segment_scores(scorer.statistics(chunk)[""])
+        scoring = time.perf_counter() - began
     finally:
         torch.set_num_threads(threads)
-    return (len(rows) - len(warm)) / max(time.perf_counter() - began, 1e-9)
+    each = counting / max(len(rows), 1) + scoring / max(len(rows) - warm, 1)
+    return 1 / each if each > 0 else 0.0

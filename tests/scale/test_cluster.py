@@ -1,0 +1,77 @@
+"""score-files on a real Ray cluster of this machine, started and stopped here."""
+
+import os
+import signal
+import threading
+import time
+
+import pytest
+from scale.samples import corpus, rows, scores, wanted, write_jsonl
+
+from tensormt.scale import score_files
+
+METRICS = ["bleu", "bm", "nist"]
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    import ray
+
+    ray.init(num_cpus=3, include_dashboard=False, log_to_driver=False, logging_level="error")
+    yield ray
+    ray.shutdown()
+
+
+@pytest.mark.heavy(needs="ray")
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_scores_are_those_of_score(cluster, tmp_path, workers):
+    some = rows(300)
+    report, segments = wanted(tmp_path, some, METRICS)
+    path = write_jsonl(tmp_path / "rows.jsonl", some)
+    found = score_files(
+        [f"file://{path}"], tmp_path / "out", METRICS, engine="ray", workers=workers,
+        shard_bytes=1000 * workers,
+    )  # fmt: skip
+    assert corpus(found) == report
+    assert scores(found, METRICS) == segments
+    assert cluster.is_initialized()  # a cluster that was there stays
+
+
+@pytest.mark.heavy(needs="ray")
+def test_a_killed_actor_is_replaced(cluster, tmp_path):
+    from ray.util.state import list_actors
+
+    some = rows(1200)
+    report, segments = wanted(tmp_path, some, METRICS)
+    path = write_jsonl(tmp_path / "rows.jsonl", some)
+    out = tmp_path / "out"
+    killed = []
+
+    def kill():
+        while len(list(out.glob("*.parquet"))) < 3:
+            time.sleep(0.01)
+        alive = [actor.pid for actor in list_actors() if actor.state == "ALIVE"]
+        os.kill(alive[0], signal.SIGKILL)
+        killed.append(len(list(out.glob("*.parquet"))))
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    found = score_files([path], out, METRICS, engine="ray", workers=2, shard_bytes=500)
+    thread.join()
+    assert killed[0] < len(found.outputs)
+    assert (corpus(found), scores(found, METRICS)) == (report, segments)
+
+
+@pytest.mark.heavy(needs="ray")
+def test_a_bad_row_ends_the_run_with_its_sentence(cluster, tmp_path):
+    path = write_jsonl(tmp_path / "rows.jsonl", rows(20))
+    path.write_text(path.read_text() + "{}\n")
+    with pytest.raises(ValueError, match=r"rows.jsonl, line 21: the row has no 'hypothesis'"):
+        score_files([path], tmp_path / "out", ["bleu"], engine="ray", workers=2, shard_bytes=500)
+
+
+@pytest.mark.heavy(needs="ray")
+def test_more_gpus_than_there_are(cluster, tmp_path):
+    path = write_jsonl(tmp_path / "rows.jsonl", rows(5))
+    with pytest.raises(ValueError, match="has 0 GPUs, a worker asks for 1: ask for fewer"):
+        score_files([path], tmp_path / "out", ["bleu"], engine="ray", gpus_per_worker=1)
