@@ -48,6 +48,7 @@ class Summary:
     skipped: int
     references: int
     outputs: list[str]
+    cpu_seconds: float  # of the workers, counting and starting apart
     missing: int = 0  # shards that are not done, where only a part of them was asked for
     errors: list[str] = field(default_factory=list)  # about the first rows that were skipped
 
@@ -232,6 +233,7 @@ def _summary(job: Job, shards: Sequence[Shard], done: dict[int, Task]) -> Summar
         sum(footer["skipped"] for footer in footers),
         references,
         [job.output(shard) for shard in shards if shard.number in done],
+        sum(footer["cpu_seconds"] for footer in footers),
         len(shards) - len(done),
         [message for footer in footers for message in footer["errors"]][:5],
     )
@@ -249,6 +251,7 @@ def _facts(summary: Summary, shards: Sequence[Shard], done: dict[int, Task]) -> 
         },
         "segments": summary.segments,
         "skipped": summary.skipped,
+        "cpu_seconds": summary.cpu_seconds,
         "errors": summary.errors,
         "shards": [
             {

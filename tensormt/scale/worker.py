@@ -13,6 +13,7 @@ import hashlib
 import json
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from itertools import islice
@@ -94,7 +95,7 @@ class Worker:
             kept["doc"] = "string"
         digest = hashlib.blake2b(digest_size=16)
         sums: dict[str, Tensor] = {}
-        rows = references = 0
+        began, rows, references = time.process_time(), 0, 0
         told: list[str] = []
         skipped = 0
         with ScoreFile(target, {**kept, **dict.fromkeys(names, "double")}) as file:
@@ -126,6 +127,7 @@ class Worker:
                 "references": references,
                 "signatures": {name: self.scorer.signature(name, references) for name in names},
                 "statistics": {name: words.tolist() for name, words in sums.items()},
+                "cpu_seconds": time.process_time() - began,
             }
             file.finish(footer)
         return footer

@@ -4,9 +4,10 @@ import os
 import signal
 import threading
 import time
+from pathlib import Path
 
 import pytest
-from scale.samples import corpus, rows, scores, wanted, write_jsonl
+from scale.samples import children, corpus, rows, scores, start, wanted, write_jsonl
 
 from tensormt.scale import score_files
 
@@ -37,10 +38,14 @@ def test_scores_are_those_of_score(cluster, tmp_path, workers):
     assert cluster.is_initialized()  # a cluster that was there stays
 
 
+def actors():
+    """Ids of the processes of the actors of our cluster."""
+    found = [pid for node in children(os.getpid()) for pid in children(node)]
+    return [p for p in found if Path(f"/proc/{p}/cmdline").read_bytes().startswith(b"ray::_Actor")]
+
+
 @pytest.mark.heavy(needs="ray")
 def test_a_killed_actor_is_replaced(cluster, tmp_path):
-    from ray.util.state import list_actors
-
     some = rows(1200)
     report, segments = wanted(tmp_path, some, METRICS)
     path = write_jsonl(tmp_path / "rows.jsonl", some)
@@ -50,8 +55,7 @@ def test_a_killed_actor_is_replaced(cluster, tmp_path):
     def kill():
         while len(list(out.glob("*.parquet"))) < 3:
             time.sleep(0.01)
-        alive = [actor.pid for actor in list_actors() if actor.state == "ALIVE"]
-        os.kill(alive[0], signal.SIGKILL)
+        os.kill(actors()[0], signal.SIGKILL)
         killed.append(len(list(out.glob("*.parquet"))))
 
     thread = threading.Thread(target=kill)
@@ -60,6 +64,32 @@ def test_a_killed_actor_is_replaced(cluster, tmp_path):
     thread.join()
     assert killed[0] < len(found.outputs)
     assert (corpus(found), scores(found, METRICS)) == (report, segments)
+
+
+@pytest.mark.heavy(needs="ray")
+def test_after_a_killed_driver_only_the_rest_is_done(cluster, tmp_path):
+    some = rows(1200)
+    report, segments = wanted(tmp_path, some, METRICS)
+    path = write_jsonl(tmp_path / "rows.jsonl", some)
+    out = tmp_path / "out"
+    address = cluster.get_runtime_context().gcs_address
+    process = start(
+        "score-files", path, "-o", out, "-m", *METRICS, "--engine", "ray", "--workers", 2,
+        "--ray-address", address, "--shard-size", 500 / 2**20,
+    )  # fmt: skip
+    while len(list(out.glob("*.parquet"))) < 3:
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.01)
+    process.kill()
+    process.communicate()
+    while actors():  # Ray ends the actors of a driver that is gone
+        time.sleep(0.1)
+    kept = {name: name.stat().st_mtime_ns for name in out.glob("*.parquet")}
+    found = score_files([path], out, METRICS, engine="ray", workers=2, shard_bytes=500)
+    assert 3 <= len(kept) < len(found.outputs)
+    assert {name: name.stat().st_mtime_ns for name in kept} == kept
+    assert (corpus(found), scores(found, METRICS)) == (report, segments)
+    assert not list(out.glob(".*.tmp"))
 
 
 @pytest.mark.heavy(needs="ray")
