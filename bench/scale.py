@@ -2,6 +2,7 @@
 
     python bench/scale.py [--rows N] [--metrics M…] [--engines local ray] [--json]
     python bench/scale.py --memory 5000000 [--workers N]
+    python bench/scale.py --cost FOLDER [--rows N]
 
 Rows of Zipf-like words (one reference, 20 words on average) go to JSONL files in a temporary
 folder. Before anything is timed, segment and corpus scores of two workers are compared with
@@ -13,6 +14,10 @@ in a process pool with one task a file.
 
 `--memory N` scores N rows (a block of 20,000 different ones, again and again) and prints the peak
 resident set of the driver and of the largest worker.
+
+`--cost FOLDER` takes real rows (`segments.jsonl` of a human-judged set: every system against the
+first reference) and prints what a million of them cost on one core: n-grams, parsing, and metrics
+on the parses (from bracketed rows). Processor time of one worker, reading and writing included.
 """
 
 import argparse
@@ -170,6 +175,43 @@ def memory(home: Path, rows: int, workers: int, metrics: Sequence[str]) -> dict[
     }
 
 
+def cost(home: Path, folder: Path, most: int) -> None:
+    """Processor time of real rows, by what is done with them."""
+    rows = []
+    for line in (folder / "segments.jsonl").read_text(encoding="utf-8").splitlines():
+        segment = json.loads(line)
+        for output in segment["sys"].values():
+            if segment["refs"][0].split() and output["hyp"].split():
+                rows.append({"hypothesis": output["hyp"], "reference": segment["refs"][0]})
+    random.Random(1).shuffle(rows)
+    rows = rows[:most]
+    texts = list(dict.fromkeys(text for row in rows for text in row.values()))
+    parser = tm.Parser.load("default")
+    parser.parse(texts[:20])
+    began = time.process_time()
+    trees = dict(zip(texts, parser.parse(texts).to_brackets(), strict=True))
+    parsing = time.process_time() - began
+    words = sum(len(row["hypothesis"].split()) for row in rows) / len(rows)
+    print(f"{len(rows)} rows of {words:.1f} words, {len(texts)} different texts")
+    print("processor time a row in µs, which is seconds a million rows:")
+    print(f"{'parsing, a text':34} {parsing / len(texts) * 1e6:9,.0f}")
+    (home / "text.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    parsed = ({key: trees[text] for key, text in row.items()} for row in rows)
+    (home / "trees.jsonl").write_text("".join(json.dumps(row) + "\n" for row in parsed))
+    ngrams = [["bleu"], ["bleu", "nist", "bm", "bma", "nm"]]
+    syntax = [["stm"], ["hwcm"], ["tkm"], ["stm", "hwcm", "tkm", "dstm", "dtkm"]]
+    for number, metrics in enumerate([*ngrams, *syntax]):
+        given = number >= len(ngrams)
+        source = home / ("trees.jsonl" if given else "text.jsonl")
+        best = min(
+            score_files([source], home / f"{number}-{k}", metrics, workers=1, trees=given)
+            .cpu_seconds
+            for k in range(3)
+        )  # fmt: skip
+        name = " ".join(metrics) + (" on parses" if given else "")
+        print(f"{name:34} {best / len(rows) * 1e6:9,.0f}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rows", type=int, default=100_000)
@@ -177,6 +219,7 @@ def main() -> None:
     parser.add_argument("--metrics", nargs="+", default=["bleu"])
     parser.add_argument("--engines", nargs="+", default=["local"])
     parser.add_argument("--memory", type=int, metavar="ROWS")
+    parser.add_argument("--cost", type=Path, metavar="FOLDER")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
@@ -186,6 +229,9 @@ def main() -> None:
         if args.memory:
             found = memory(home, args.memory, args.workers, args.metrics)
             print(json.dumps(found, indent=1, ensure_ascii=False))
+            return
+        if args.cost:
+            cost(home, args.cost, args.rows)
             return
         check(home)
         written(home / "data", args.rows, args.files)
@@ -207,9 +253,9 @@ def main() -> None:
     print(f"{args.rows:,} rows, {' '.join(args.metrics)}; load average {load:.1f} at the end")
     print(f"{'':24} start-up s   seconds     rows/s  CPU µs/row")
     for name, run in runs.items():
-        speed, cost = run["rows"] / run["seconds"], run["cpu"] / run["rows"] * 1e6
+        speed, micro = run["rows"] / run["seconds"], run["cpu"] / run["rows"] * 1e6
         print(
-            f"{name:24} {run['start-up']:10.1f} {run['seconds']:9.1f} {speed:10,.0f} {cost:11.1f}"
+            f"{name:24} {run['start-up']:10.1f} {run['seconds']:9.1f} {speed:10,.0f} {micro:11.1f}"
         )
 
 

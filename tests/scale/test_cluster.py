@@ -60,7 +60,7 @@ def test_a_killed_actor_is_replaced(cluster, tmp_path):
 
     thread = threading.Thread(target=kill)
     thread.start()
-    found = score_files([path], out, METRICS, engine="ray", workers=2, shard_bytes=500)
+    found = score_files([path], out, METRICS, engine="ray", workers=2, shard_bytes=1500)
     thread.join()
     assert killed[0] < len(found.outputs)
     assert (corpus(found), scores(found, METRICS)) == (report, segments)
@@ -75,7 +75,7 @@ def test_after_a_killed_driver_only_the_rest_is_done(cluster, tmp_path):
     address = cluster.get_runtime_context().gcs_address
     process = start(
         "score-files", path, "-o", out, "-m", *METRICS, "--engine", "ray", "--workers", 2,
-        "--ray-address", address, "--shard-size", 500 / 2**20,
+        "--ray-address", address, "--shard-size", 1500 / 2**20,
     )  # fmt: skip
     while len(list(out.glob("*.parquet"))) < 3:
         assert process.poll() is None, process.communicate()
@@ -85,7 +85,7 @@ def test_after_a_killed_driver_only_the_rest_is_done(cluster, tmp_path):
     while actors():  # Ray ends the actors of a driver that is gone
         time.sleep(0.1)
     kept = {name: name.stat().st_mtime_ns for name in out.glob("*.parquet")}
-    found = score_files([path], out, METRICS, engine="ray", workers=2, shard_bytes=500)
+    found = score_files([path], out, METRICS, engine="ray", workers=2, shard_bytes=1500)
     assert 3 <= len(kept) < len(found.outputs)
     assert {name: name.stat().st_mtime_ns for name in kept} == kept
     assert (corpus(found), scores(found, METRICS)) == (report, segments)
@@ -97,7 +97,7 @@ def test_a_bad_row_ends_the_run_with_its_sentence(cluster, tmp_path):
     path = write_jsonl(tmp_path / "rows.jsonl", rows(20))
     path.write_text(path.read_text() + "{}\n")
     with pytest.raises(ValueError, match=r"rows.jsonl, line 21: the row has no 'hypothesis'"):
-        score_files([path], tmp_path / "out", ["bleu"], engine="ray", workers=2, shard_bytes=500)
+        score_files([path], tmp_path / "out", ["bleu"], engine="ray", workers=2, shard_bytes=1500)
 
 
 @pytest.mark.heavy(needs="ray")
