@@ -11,6 +11,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from tensormt.data.files import json_line
@@ -91,7 +92,8 @@ def _lines(shard: Shard, columns: Columns, digest: hashlib.blake2b | None) -> It
         if shard.start > at:
             file.seek(shard.start - 1)
             at = shard.start - 1 + len(file.readline())
-        while at < shard.stop and (line := file.readline()):
+        readline = file.readline  # looked up once: fsspec's files pass it on
+        while at < shard.stop and (line := readline()):
             if digest:
                 digest.update(line)
             start, at = at, at + len(line)
@@ -151,13 +153,22 @@ def _record(row: Raw, columns: Columns, where: str) -> Record:
         raise TensorMTError(f"{where}: the row has no {columns.hyp!r}")
     if not isinstance(hyp, str):
         raise TensorMTError(f"{where}: {columns.hyp!r} must be a string")
-    strings(hyp, where, columns.hyp)
+    if not hyp.isascii():
+        strings(hyp, where, columns.hyp)
     refs: list[str | None] = []
-    for name in columns.refs or _references(data):
+    for name in columns.refs or _references(tuple(data)):
         value = data.get(name)
-        refs += [None] if value is None else strings(value, where, name)
-    if not any(ref and not ref.isspace() for ref in refs):
+        if value is None or (isinstance(value, str) and value.isascii()):
+            refs.append(value)
+        else:
+            refs += strings(value, where, name)
+    for ref in refs:
+        if ref and not ref.isspace():
+            break
+    else:
         raise TensorMTError(f"{where}: the row has no reference that is not empty")
+    if columns.doc is None and columns.id is None:
+        return Record(hyp, refs, None, None)
     doc = None if columns.doc is None else data.get(columns.doc)
     own = None if columns.id is None else data.get(columns.id)
     if isinstance(own, dict | list):
@@ -165,10 +176,12 @@ def _record(row: Raw, columns: Columns, where: str) -> Record:
     return Record(hyp, refs, None if doc is None else document(doc, where), own)
 
 
-def _references(data: Mapping[str, Any]) -> list[str]:
-    if "references" in data:
+@lru_cache(maxsize=1000)
+def _references(names: tuple[str, ...]) -> list[str]:
+    """The columns of references among all columns of a row; rows of a file mostly have the same."""
+    if "references" in names:
         return ["references"]
-    return [name for name in data if _REFERENCE.fullmatch(name)]
+    return [name for name in names if _REFERENCE.fullmatch(name)]
 
 
 def _mapping(row: tuple[bytes, list[str] | None], where: str) -> Mapping[str, Any]:
