@@ -6,8 +6,7 @@
 
 States are integers, so that the result does not depend on how segments were spread over processes
 and batches. Counts are summed as they are. Statistics that are not whole (BM's weights, kernels)
-are cut into three words of a fixed-point number, v = (w₀ + w₁·2⁻³⁶ + w₂·2⁻⁷²) · 2⁻¹⁶, and each word
-is summed: exact for values that end above 2⁻⁸⁸, for up to 2²⁷ segments.
+are cut into words of a fixed-point number and each word is summed (tensormt.kernels.exact).
 
 NIST, NM and Zipf's weights need the counts of all references before the first score. Where the
 metric was not given them, the state keeps the tokens (as 64-bit content hashes) and `compute`
@@ -28,6 +27,7 @@ from torch import Tensor
 from torchmetrics import Metric as Base
 from torchmetrics import MetricCollection
 
+from tensormt.kernels.exact import from_words, to_words
 from tensormt.metric import Metric
 from tensormt.registry import METRICS, make
 from tensormt.text.tokens import TokenBatch
@@ -38,32 +38,6 @@ __all__ = ["TorchScore", "collection"]
 
 # what is kept where all tokens are needed: of hypotheses, and of references segment by segment
 _PARTS = ("tokens", "lengths", "ref_tokens", "ref_lengths", "ref_numbers")
-_FIRST, _NEXT = 16, 36  # bits behind the point in the first word, and in each of the others
-
-
-def to_words(values: Tensor) -> Tensor:
-    """Values [n,X] as words int64 [n,3,X] of a fixed-point number; integers [n,X] as [n,1,X]."""
-    if not values.is_floating_point():
-        return values[:, None]
-    words, rest = [], values * 2.0**_FIRST
-    for _ in range(3):
-        whole = rest.floor()
-        words.append(whole.to(torch.int64))
-        rest = (rest - whole) * 2.0**_NEXT
-    return torch.stack(words, 1)
-
-
-def from_words(words: Tensor) -> Tensor:
-    """The numbers [X] that (sums of) words [3,X] stand for; one word [1,X] is the integer."""
-    if words.shape[0] == 1:
-        return words[0]
-    # carries first, so that sums of the same value give the same float
-    low = words[2]
-    middle = words[1] + (low >> _NEXT)
-    high = words[0] + (middle >> _NEXT)
-    mask = (1 << _NEXT) - 1
-    rest = (middle & mask).double() + (low & mask).double() * 2.0**-_NEXT
-    return (high.double() + rest * 2.0**-_NEXT) * 2.0**-_FIRST
 
 
 class TorchScore(Base):
