@@ -16,6 +16,7 @@ from torch import Tensor
 from tensormt import qarla
 from tensormt.errors import TensorMTError
 from tensormt.kernels.arrays import nonzero
+from tensormt.kernels.inversions import settled
 from tensormt.metric import Metric
 
 # Pairs of texts scored at a time.
@@ -86,16 +87,6 @@ class Bed:
     def jack(self, triples: str = "pairs") -> Tensor:
         """Return JACK with all metrics, float64 []."""
         return qarla.jack(self.am, self.mm, self.aa, triples, **self.masks)
-
-
-def settled(values: Tensor) -> Tensor:
-    """Round to 40 bits, about twelve digits, whatever the scale.
-
-    QUEEN asks whether one similarity reaches another; two that are equal on paper may differ in
-    the last bits with the order of a sum, and that must not decide.
-    """
-    mantissa, exponent = torch.frexp(values)
-    return torch.ldexp(torch.round(mantissa * 2.0**40) / 2.0**40, exponent)
 
 
 def similarities(metric: Metric[Any], batch: Any, index: Tensor) -> Tensor:
