@@ -34,7 +34,7 @@ LAYERS = [
 ]
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 # module → the only one that may import it
-OWNERS = {"supar": "parser.model", "matplotlib": "qarla.plots", "torchmetrics": "train.states"}
+OWNERS = {"supar": "parser.model", "matplotlib": "data.pictures", "torchmetrics": "train.states"}
 
 
 def modules():

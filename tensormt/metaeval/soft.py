@@ -102,10 +102,15 @@ def spa_against(
 
     def against(metric: Tensor) -> Tensor:
         mask = ~human.isnan() & ~metric.isnan().reshape(-1, *human.shape).any(dim=0)
-        key = mask.cpu().numpy().tobytes()
+        # systems without any score have no part in it
+        rows = mask.any(dim=-1).nonzero()[:, 0]
+        mask = mask[rows]
+        key = mask.cpu().numpy().tobytes() + rows.cpu().numpy().tobytes()
         if key not in known:
-            known[key] = pair_p_values(human.masked_fill(~mask, 0.0), mask, flips)
-        p = pair_p_values(metric.masked_fill(~mask, 0.0), mask, flips)
-        return 1 - (known[key] - p).abs().mean(dim=-1)
+            known[key] = pair_p_values(human[rows].masked_fill(~mask, 0.0), mask, flips)
+        p = pair_p_values(metric[..., rows, :].masked_fill(~mask, 0.0), mask, flips)
+        i, j = torch.triu_indices(len(rows), len(rows), offset=1, device=mask.device)
+        compared = (mask[i] & mask[j]).any(dim=-1)
+        return 1 - (known[key] - p)[..., compared].abs().mean(dim=-1)
 
     return against

@@ -196,9 +196,7 @@ def test_agreement_at_levels_and_its_draws(jsonl):
         value = scores.agreement_at(level, human, column, "tau_b", "none", documents)
         torch.testing.assert_close(value, expected[level])
         once = torch.ones(2, 3 if level != "document" else 2, dtype=torch.int64)
-        drawn = scores.agreement_at(
-            level, human, column, "tau_b", "none", documents, segments=once
-        )
+        drawn = scores.agreement_at(level, human, column, "tau_b", "none", documents, segments=once)
         torch.testing.assert_close(drawn, value.expand(2))
 
 
