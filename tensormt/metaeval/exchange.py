@@ -79,7 +79,9 @@ def exchange(
     def table(one: Tensor, other: Tensor) -> Tensor:
         return agreement(one, other, statistic, grouping, least_gap=least_gap)
 
-    return exchange_tables(human, metrics, table, units, resamples=resamples, seed=seed)
+    items = group(human, grouping).shape[-1]
+    cells = human.numel() * (items if statistic == "accuracy_ties" else 1)
+    return exchange_tables(human, metrics, table, units, cells, resamples=resamples, seed=seed)
 
 
 def exchange_tables(
@@ -87,6 +89,7 @@ def exchange_tables(
     metrics: Tensor,
     statistic: TableStatistic,
     units: str = "both",
+    cells: int | None = None,
     *,
     resamples: int = 1000,
     seed: int = 12345,
@@ -95,7 +98,9 @@ def exchange_tables(
     values = torch.stack([statistic(human, own) for own in metrics])
     null = values.new_zeros((resamples, len(metrics), len(metrics)))
     for a, b in combinations(range(len(metrics)), 2):
-        drawn = exchanged(human, metrics[a], metrics[b], statistic, units, resamples, seed)[1]
+        drawn = exchanged(human, metrics[a], metrics[b], statistic, units, resamples, seed, cells)[
+            1
+        ]
         null[:, a, b], null[:, b, a] = drawn, -drawn
     return Exchange(values, null)
 

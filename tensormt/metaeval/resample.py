@@ -137,8 +137,12 @@ def exchanged(
     units: str = "both",
     resamples: int = 1000,
     seed: int = 12345,
+    cells: int | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Return the difference seen, float64 [], and those of random exchanges, [R]."""
+    """Return the difference seen, float64 [], and those of random exchanges, [R].
+
+    cells: numbers that the statistic of one draw holds, where it is more than a table.
+    """
     shapes = {"both": human.shape, "systems": (len(human), 1), "segments": (1, human.shape[1])}
     if units not in shapes:
         raise TensorMTError(f"units={units!r} is unknown: use one of {', '.join(shapes)}")
@@ -153,7 +157,7 @@ def exchanged(
         return statistic(human.expand(shape), one) - statistic(human.expand(shape), other)
 
     seen = difference(torch.zeros((1, 1, 1), dtype=torch.bool, device=human.device))[0]
-    draws = swaps(shapes[units], resamples, human.numel(), seed, human.device)
+    draws = swaps(shapes[units], resamples, cells or human.numel(), seed, human.device)
     return seen, torch.cat([difference(swap) for swap in draws])
 
 

@@ -172,8 +172,11 @@ class Case:
         if self.statistic == SPA:
             tables = torch.stack([scores.segments for scores in metrics])
             against = spa_against(self.human, self.plan.spa_permutations)
+            cells = len(self.human) * max(
+                self.human.shape[1], len(self.human) * self.plan.spa_permutations
+            )
             return exchange_tables(
-                self.human, tables, lambda _, own: against(own), units or "both", **draws
+                self.human, tables, lambda _, own: against(own), units or "both", cells, **draws
             )
         if self.level == "mean" and units not in (None, "systems"):
             tables = torch.stack([scores.segments for scores in metrics])
