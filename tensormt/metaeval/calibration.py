@@ -42,7 +42,7 @@ def calibrated_accuracy(
     i, j = torch.triu_indices(items, items, offset=1, device=human.device)
     used = (real[..., i] * real[..., j]).to(torch.float64)
     by_human = (human[..., i] - human[..., j]).sign()
-    gap = (metric[..., i] - metric[..., j]).to(torch.float64)
+    gap = _gaps(metric, i, j)
     share = used if pooled else used / used.sum(dim=-1, keepdim=True).clamp(min=1)
     if times is not None:
         share = share * times[..., None]
@@ -71,6 +71,17 @@ def calibrated_accuracy(
 def outcomes(human: Tensor, metric: Tensor, epsilon: Tensor | float = 0.0) -> Tensor:
     """Return whether each pair is right at that ε, bool [..., N(N-1)/2]; human, metric [..., N]."""
     i, j = torch.triu_indices(human.shape[-1], human.shape[-1], offset=1, device=human.device)
-    gap = metric[..., i] - metric[..., j]
+    gap = _gaps(metric, i, j)
     by_metric = torch.where(gap.abs() <= epsilon, torch.zeros_like(gap), gap).sign()
     return by_metric == (human[..., i] - human[..., j]).sign()
+
+
+def _gaps(metric: Tensor, i: Tensor, j: Tensor) -> Tensor:
+    """Differences of pairs; those that are equal on paper (0.3 - 0.1, 0.2 - 0) are equal.
+
+    They are rounded to 32 bits of the largest score of a table [G,N].
+    """
+    metric = metric.to(torch.float64)
+    largest = metric.nan_to_num(posinf=0.0, neginf=0.0).abs().amax(dim=(-2, -1), keepdim=True)
+    unit = torch.ldexp(torch.ones_like(largest), torch.frexp(largest).exponent - 32)
+    return ((metric[..., i] - metric[..., j]) / unit).round() * unit

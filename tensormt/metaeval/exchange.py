@@ -19,6 +19,7 @@ import torch
 from torch import Tensor
 
 from tensormt.errors import TensorMTError
+from tensormt.kernels.inversions import settled
 from tensormt.metaeval.calibration import calibrated_accuracy, outcomes
 from tensormt.metaeval.levels import agreement, check, group
 from tensormt.metaeval.pairs import FORMULAS, Pairs, count_pairs, count_pairs_apart
@@ -49,6 +50,7 @@ class Sums:
 
     terms: Tensor
     formula: Callable[[Tensor], Tensor]  # [...,G,K] -> [...]
+    turned: bool = False  # groups are columns of the table, which is drawn by rows
 
 
 def exchange(
@@ -72,7 +74,7 @@ def exchange(
         raise TensorMTError(f"units={units!r} is unknown: use one of {', '.join(UNITS)}")
     real = ~(human.isnan() | metrics.isnan().any(dim=0))
     human = human.masked_fill(~real, torch.nan)
-    metrics = torch.stack([standardised(table, real) for table in metrics])
+    metrics = torch.stack([standardised(table, real) for table in settled(metrics)])
     if sums := _sums(human, metrics, statistic, grouping, units, least_gap):
         return _exchange_sums(sums, units in ("systems", "segments"), resamples, seed)
 
@@ -119,6 +121,8 @@ def _exchange_sums(sums: Sums, across: bool, resamples: int, seed: int) -> Excha
     cells = max(shape[0] * units, count * groups * width)
     parts = []
     for swap in swaps(shape, resamples, cells, seed, terms.device):
+        if sums.turned and not across:
+            swap = swap.reshape(-1, units, groups).transpose(1, 2)
         moved = torch.einsum("rgi,xgik->xrgk", swap.to(torch.float64).expand(-1, groups, -1), terms)
         null = terms.new_zeros((len(swap), count, count))
         for a, b in combinations(range(count), 2):
@@ -166,7 +170,7 @@ def _of_moments(human: Tensor, metrics: Tensor, grouping: str, units: str) -> Su
         r = (hx - h * x / n) / (left * right).where(exists, torch.ones_like(left)).sqrt()
         return r.masked_fill(~exists, torch.nan).nanmean(dim=-1)
 
-    return Sums(terms, formula)
+    return Sums(terms, formula, turned=grouping == "segment")
 
 
 def _of_groups(

@@ -141,7 +141,7 @@ def tables_at(
     [S,N] of segments, [S,D] of documents, [S,1] of systems.
     """
     if level == "segment":
-        return human, scores.segments
+        return human, settled(scores.segments)
     if level == "document":
         judged = scores.where(~human.isnan())
         return document_means(human, *documents), judged.documents(*documents)
