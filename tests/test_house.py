@@ -38,7 +38,7 @@ LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 # module → the only one that may import it
 OWNERS = {
     "supar": "parser.model",
-    "matplotlib": "qarla.plots",
+    "matplotlib": "data.pictures",
     "torchmetrics": "train.states",
     "ray": "scale.cluster",
 }

@@ -19,7 +19,8 @@ from torch import Tensor
 from tensormt.combined.base import Combined
 from tensormt.errors import SegmentError
 from tensormt.kernels.arrays import nonzero
-from tensormt.kernels.triples import set_counts, settled, triple_weights
+from tensormt.kernels.inversions import settled
+from tensormt.kernels.triples import set_counts, triple_weights
 from tensormt.metric import Metric, check_aligned
 from tensormt.reading import view, views
 

@@ -140,13 +140,3 @@ def without_each(weight: Tensor, triples: str) -> Tensor:
     m = torch.arange(models, device=weight.device)
     c = m[:, None, None]
     return weight * ((c != m[:, None]) & (c != first) & (c != second))
-
-
-def settled(values: Tensor) -> Tensor:
-    """Round to 40 bits, about twelve digits, whatever the scale.
-
-    QUEEN asks whether one similarity reaches another; two that are equal on paper may differ in
-    the last bits with the order of a sum, and that must not decide.
-    """
-    mantissa, exponent = torch.frexp(values)
-    return torch.ldexp(torch.round(mantissa * 2.0**40) / 2.0**40, exponent)

@@ -15,7 +15,7 @@ from torch import Tensor
 from tensormt import qarla
 from tensormt.errors import TensorMTError
 from tensormt.kernels.arrays import nonzero
-from tensormt.kernels.triples import settled
+from tensormt.kernels.inversions import settled
 
 
 @dataclass(frozen=True)
