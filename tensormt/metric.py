@@ -45,6 +45,7 @@ class Metric(ABC, Generic[Batch]):
 
     name: ClassVar[str]
     digits: ClassVar[int] = 4  # behind the point, where a score is shown to people
+    scale: ClassVar[float | None] = 1.0  # the largest score; None: there is none
 
     @property
     @abstractmethod
