@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 from torch import Tensor
@@ -42,16 +42,20 @@ class Facts(Protocol):
         """Different n-grams over all n-grams of the references, float64 [b,N]; 0/0 is 1."""
 
 
-def once(made: Callable[[Any], Any]) -> Any:
-    """A property that is made once, without the lock of `cached_property`: torch compiles it."""
-    name = made.__name__
+if TYPE_CHECKING:
+    once = property
+else:
 
-    def get(self: Any) -> Any:
-        if name not in self.kept:
-            self.kept[name] = made(self)
-        return self.kept[name]
+    def once(made: Callable[[Any], Any]) -> property:
+        """A property made once, without the lock of `cached_property`: torch compiles it."""
+        name = made.__name__
 
-    return property(get, doc=made.__doc__)
+        def get(self: Any) -> Any:
+            if name not in self.kept:
+                self.kept[name] = made(self)
+            return self.kept[name]
+
+        return property(get, doc=made.__doc__)
 
 
 @dataclass(frozen=True)

@@ -155,9 +155,11 @@ def warn_all_empty(number: int) -> None:
     )
 
 
-def decoded(ids: Tensor, tokenizer: Any, model: Any = None) -> list[str]:
+def decoded(
+    ids: Tensor, tokenizer: Any, model: Any = None, special: SpecialIds | None = None
+) -> list[str]:
     """The text of ids [n,T] by a Hugging Face tokenizer, without what is no word."""
-    ids, lengths, _ = SpecialIds.from_tokenizer(tokenizer, model).read(ids)
+    ids, lengths, _ = (special or SpecialIds.from_tokenizer(tokenizer, model)).read(ids)
     rows = [row[:size] for row, size in zip(ids.tolist(), lengths.tolist(), strict=True)]
     found: list[str] = tokenizer.batch_decode(rows, skip_special_tokens=True)
     return found
