@@ -83,6 +83,7 @@ class BLEU(NgramMetric):
     name: ClassVar[str] = "BLEU"
     digits: ClassVar[int] = 2  # as sacrebleu prints it
     scale: ClassVar[float | None] = 100.0
+    clips_only = True
     dtype: ClassVar[torch.dtype] = torch.int64
 
     def __init__(
