@@ -189,8 +189,11 @@ def chunk_size(args: argparse.Namespace, scorer: Scorer) -> int:
 
 
 def names(systems: list[str]) -> dict[str, str]:
-    """System → how it is shown: its file name, or the whole path where two names are equal."""
-    short = [Path(system).name or system for system in systems]
+    """System → how it is shown: its file name, or the whole path where two names are equal.
+
+    A name that comes from within a file, such as sysid="a/b", stays whole.
+    """
+    short = [Path(system).name if os.path.exists(system) else system for system in systems]
     return {
         system: printable(name if short.count(name) == 1 else system)
         for system, name in zip(systems, short, strict=True)
