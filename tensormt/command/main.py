@@ -51,9 +51,18 @@ class _Stopped(BaseException):
     """SIGTERM arrived."""
 
 
+class _Parser(argparse.ArgumentParser):
+    """Complains in one sentence, like everything else."""
+
+    def error(self, message: str) -> NoReturn:
+        """End with status 2."""
+        tell(f"{message[:500]} (see {self.prog} --help)")
+        self.exit(2)
+
+
 def build_parser(wanted: Collection[str] | None = None) -> argparse.ArgumentParser:
     """The parser with all subcommands, or with those wanted: the others are only named."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="tensormt",
         description="Syntactic and multi-reference evaluation of machine translation.",
         epilog=EXAMPLES,
