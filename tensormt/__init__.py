@@ -11,7 +11,7 @@ from tensormt.version import __version__
 
 if TYPE_CHECKING:
     from tensormt import metaeval, qarla
-    from tensormt.ngram import BLEU, BM, BMA, NIST, NM, Frequencies, References
+    from tensormt.ngram import BLEU, BM, BMA, NIST, NM, ChrF, Frequencies, References
     from tensormt.parser import Parser
     from tensormt.scoring import Result, score
     from tensormt.syntax import DSTM, DTKM, HWCM, STM, TKM
@@ -29,6 +29,7 @@ __all__ = [
     "NM",
     "STM",
     "TKM",
+    "ChrF",
     "Frequencies",
     "Parser",
     "References",
@@ -44,7 +45,7 @@ __all__ = [
 
 # module → the public names that it brings; a room of its own brings itself
 _NAMES = {
-    "ngram": "BLEU BM BMA NIST NM Frequencies References",
+    "ngram": "BLEU BM BMA NIST NM ChrF Frequencies References",
     "syntax": "DSTM DTKM HWCM STM TKM",
     "parser": "Parser",
     "scoring": "Result score",

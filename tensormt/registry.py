@@ -111,6 +111,18 @@ ENTRIES: dict[str, Entry] = {
         "NIST with matches weighted by what several references share",
         (_order(5), _INFO, *_WEIGHTS, *_text(True)),
     ),
+    "chrf": Entry(
+        "ngram.ChrF",
+        "chrF and chrF++ with sacrebleu's numbers, 0 to 100",
+        (
+            Whole("char_order", 6, "the longest n-grams of characters that count", 1, 100),
+            Whole("word_order", 0, "the longest n-grams of words that count, 2 is chrF++", 0, 100),
+            Number("beta", 2, "how much recall weighs against precision", 0, 1000, True),
+            YesNo("lowercase", False, "compare in lower case"),
+            YesNo("whitespace", False, "count white space as characters"),
+            YesNo("eps_smoothing", False, "average F over the orders, as Moses and nltk do"),
+        ),
+    ),
     "stm": Entry(
         "syntax.STM",
         "shared subtrees of the constituency trees",

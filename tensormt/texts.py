@@ -48,22 +48,23 @@ class Texts:
         self._made: dict[Any, Any] = {}
 
     def _number(self) -> list[Tensor]:
-        """The number of every text, int64 [B] a stream; 0 for a blank one."""
+        """The number of every text, int64 [B] a stream; 0 for none."""
         if not self._index:
             streams: Sequence[Stream] = self.streams
             if isinstance(self.trees, Written):
                 streams = [sentences(batch) for batch in self._all_trees()]
             numbers = self._numbers
             for stream in streams:
-                keys = (text if text and not text.isspace() else "" for text in stream)
-                found = [numbers.setdefault(key, len(numbers)) for key in keys]
+                found = [numbers.setdefault(text or "", len(numbers)) for text in stream]
                 self._index.append(torch.tensor(found, dtype=torch.int64, device="cpu"))
         return self._index
 
     @property
     def index(self) -> list[Tensor]:
-        """The number of each text among the different ones, int64 [B] a stream; 0 is blank."""
-        return self._number()
+        """The number of each text among the different ones, int64 [B] a stream; -1 for a blank."""
+        index = self._number()
+        blank = torch.tensor([not text.strip() for text in self._numbers], device="cpu")
+        return [numbers.masked_fill(blank[numbers], -1) for numbers in index]
 
     def read(self, reading: Reading) -> list[Any]:
         """The streams in a reading, a batch each."""

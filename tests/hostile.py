@@ -29,7 +29,16 @@ WORDS = [
 ]
 LABELS = "S NP VP NN VBD DT TOP -NONE- NP-SBJ-1 X|Y , .".split()
 FORMS = ["text", "json", "tsv", "latex"]
-NGRAM = ["bleu", "nist", "bm", "bma", "nm", "bleu:smooth=floor", "nm:weighting=zipf,max_order=2"]
+NGRAM = [
+    "bleu",
+    "nist",
+    "bm",
+    "bma",
+    "nm",
+    "chrf:word_order=2",
+    "bleu:smooth=floor",
+    "nm:weighting=zipf,max_order=2",
+]
 TREE = ["stm", "tkm", "hwcm", "dstm", "dtkm", "stm:balance=f1", "hwcm:rules=yamada"]
 NUMBERS = ["0", "-1", "1", "2", "3.5", "nan", "inf", "1e400", "9" * 20, "9" * 5000, "x", "", "True"]
 KEYS = "hypothesis references reference doc refs sys hyp scores seg ref1 x".split()
@@ -43,6 +52,11 @@ class Case:
     good: tuple[list[str], list[list[str]]] | None = None  # hypotheses, streams of references
     bad: bool = False
     seen: list[str] = field(default_factory=list)  # what was tried, for the tally
+
+
+def number(rng, proper="3"):
+    """A number as it is typed: mostly one that can be used."""
+    return proper if rng.random() < 0.7 else rng.choice(NUMBERS)
 
 
 def line(rng, least=0):
@@ -106,7 +120,7 @@ def plain(rng, folder, case):
     size = rng.choice([0, 1, 2, 3, 7, 30])
     hyps, refs = texts(rng, size, rng.choice([1, 1, 2, 3]))
     end = rng.choice(["\n", "\n", "\r\n"])
-    broken = rng.random() < 0.4
+    broken = rng.random() < 0.25
     paths = []
     for k, lines in enumerate([hyps, *refs]):
         text = "".join(x + end for x in lines)
@@ -120,7 +134,7 @@ def plain(rng, folder, case):
 
 
 def rows(rng, folder, case):
-    size, broken = rng.randint(0, 5), rng.random() < 0.4
+    size, broken = rng.randint(0, 5), rng.random() < 0.25
     hyps, refs = texts(rng, size, rng.choice([1, 2]))
     if rng.random() < 0.6:
         found = [
@@ -164,7 +178,7 @@ def markup(rng, folder, case):
     ]
     whole = (
         '<tstset sysid="s"><doc docid="d"><seg id="1">a b c d</seg><seg id="2">c</seg></doc>'
-        '</tstset><refset><doc docid="d"><seg id="1">a b c e</seg><seg id="2">c</seg></doc></refset>'
+        '</tstset><refset><doc docid="d"><seg id="1">a b c e</seg><seg id="2">c</seg></doc>'
     )
     if rng.random() < 0.4:
         text = whole
@@ -210,7 +224,7 @@ def trees(rng, folder, case):
 
 def spec(rng, known):
     name = rng.choice(known)
-    if rng.random() < 0.75:
+    if rng.random() < 0.85:
         return name
     options = "max_order max_depth max_length smooth smooth_value lowercase tokenize decay rules x"
     option = rng.choice(options.split())
@@ -223,9 +237,7 @@ def spec(rng, known):
 def flags(rng, case, command, folder):
     found = []
     if rng.random() < 0.15:
-        found += ["--chunk", rng.choice(NUMBERS)]
-    if rng.random() < 0.8:
-        found += ["-f", rng.choice(FORMS if command != "qarla" else FORMS[:2])]
+        found += ["--chunk", number(rng)]
     if command == "score" and rng.random() < 0.4:
         names = ["s.jsonl", "s.tsv", "s.parquet", "s.txt", "t0.txt", "rows.jsonl", "no/s.tsv", ""]
         out = rng.choice(names)
@@ -243,15 +255,15 @@ def flags(rng, case, command, folder):
         found.append("--documents")
     if command == "compare":
         found += rng.choice([["--paired-bs"], ["--paired-ar"], []])
-        found += ["--samples", rng.choice(["10", "3", *NUMBERS])]
-        found += rng.choice([["--seed", rng.choice(NUMBERS)], [], []])
+        found += ["--samples", number(rng, "10")]
+        found += rng.choice([["--seed", number(rng)], [], []])
         found += rng.choice([["--all-pairs"], []])
     return found
 
 
 def judged(rng, folder, case):
     """Test sets with human scores."""
-    broken, found = rng.random() < 0.5, []
+    broken, found = rng.random() < 0.25, []
     for k in range(rng.randint(1, 6)):
         row = {
             "doc": rng.choice(["a", "b", None]),
@@ -284,7 +296,11 @@ def case(rng, folder, *, parse=False):
             given = [*given, other if source is plain else given[1]]
         add([*refs, *given])
         known = TREE + NGRAM[:2] if source is trees else NGRAM
-        add(["-m", *(spec(rng, known) for _ in range(rng.randint(1, 2)))])
+        names = [spec(rng, known) for _ in range(rng.randint(1, 2))]
+        if made.good and command == "score" and rng.random() < 0.5:
+            add(["-m", *dict.fromkeys([*names, "bleu"]), "-f", "json"])
+        else:
+            add(["-m", *names, "-f", rng.choice(FORMS)])
         add(flags(rng, made, command, folder))
         if source is trees or "-m" not in made.arguments or len(refs) > 3:
             made.good = None
@@ -293,14 +309,14 @@ def case(rng, folder, *, parse=False):
         own = ["rouge1", "vector", "vector-3", "vector-0", "rouge1-x"] if command == "qarla" else []
         add(["-m", *(spec(rng, NGRAM + own) for _ in range(rng.randint(1, 2)))])
         if rng.random() < 0.3:
-            add([rng.choice(["--min-references", "--max-references"]), rng.choice(NUMBERS)])
+            add([rng.choice(["--min-references", "--max-references"]), number(rng, "1")])
         if rng.random() < 0.2:
             add(["--human", rng.choice(["fluency", "none", "n_x"])])
         if command == "metaeval" and rng.random() < 0.3:
             add(
                 [
                     rng.choice(["--bootstrap", "--seed", "--orders", "--confidence"]),
-                    rng.choice(NUMBERS),
+                    number(rng),
                 ]
             )
         if command == "qarla" and rng.random() < 0.3:
@@ -309,7 +325,7 @@ def case(rng, folder, *, parse=False):
     elif command == "parse":
         text = "\n".join(line(rng) for _ in range(rng.randrange(4)))
         add([put(rng, folder, "p.txt", text, rng.random() < 0.3)])
-        add(rng.choice([[], ["--tokenized"], ["--whole"], ["--max-length", rng.choice(NUMBERS)]]))
+        add(rng.choice([[], ["--tokenized"], ["--whole"], ["--max-length", number(rng)]]))
         add(rng.choice([[], ["-o", str(folder / rng.choice(["p.ptb", "p.txt", "no/p", "."]))]]))
         if rng.random() < 0.5:
             add(["--parser", parser_folder(rng, folder)])

@@ -134,7 +134,7 @@ class Comparison:
     @property
     def matched(self) -> Tensor:
         """Number of clipped matches of each order, int64 [...,N]."""
-        return self._along_text([order.matched for order in self.orders])
+        return self.along_text([order.matched for order in self.orders])
 
     def sums(self, values: Sequence[Tensor]) -> Tensor:
         """Values [m] at the places of each order summed over its clipped matches, [...,N]."""
@@ -144,7 +144,7 @@ class Comparison:
         ]
         if self.by_shape or self.prefixes:
             spread = [h.spread(v) for h, v in zip(self.places, chosen, strict=True)]
-            return self._along_text(spread)
+            return self.along_text(spread)
         size = self.hyp_lengths.shape[0]
         parts = []
         for here, value in zip(self.places, chosen, strict=True):
@@ -153,7 +153,7 @@ class Comparison:
             parts.append(zeros.index_add_(0, here.cells % max(size, 1), value))
         return torch.stack(parts, 1)
 
-    def _along_text(self, values: Sequence[Tensor]) -> Tensor:
+    def along_text(self, values: Sequence[Tensor]) -> Tensor:
         """Values [T-n+1,b] an order summed over the text, or cumulated: [b,N], [b,T+1,N]."""
         if not self.prefixes:
             return torch.stack([value.sum(0) for value in values], -1)

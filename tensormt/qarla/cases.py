@@ -105,7 +105,6 @@ def bed_from_texts(
     texts = collect_texts(test) if texts is None else texts
     # streams are systems, then references: so are the texts of a case
     index = torch.stack(texts.index, 1)
-    index = index.masked_fill(index == 0, -1)
     tables = {}
     for name, metric in metrics.items():
         if metric is None:
