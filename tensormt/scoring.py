@@ -19,6 +19,7 @@ from torch import Tensor
 
 from tensormt.data.corpora import Chunk, Corpus
 from tensormt.data.lines import check_order, lines_of, names_of, streams_of
+from tensormt.devices import device_named
 from tensormt.errors import NoReference, TensorMTError
 from tensormt.metric import Metric
 from tensormt.reading import Trees
@@ -46,7 +47,7 @@ class Scorer:
     ) -> None:
         """`trees` makes trees of segments, where a metric reads them."""
         self.metrics: dict[str, Metric[Any]] = _named(metrics)
-        self.trees, self.device = trees, _device(device)
+        self.trees, self.device = trees, device_named(device)
 
     @property
     def needs_trees(self) -> bool:
@@ -284,15 +285,4 @@ def _named(metrics: Any) -> dict[str, Metric[Any]]:
                 "'bleu:max_order=2'"
             )
         found[name] = copy(metric)
-    return found
-
-
-def _device(device: Any) -> torch.device:
-    """The device, if there is such a one here."""
-    try:
-        found = torch.device("cpu" if device is None else device)
-    except (RuntimeError, TypeError):
-        raise TensorMTError(f"there is no device {device!r}: expected 'cpu' or 'cuda'") from None
-    if found.type == "cuda" and not torch.cuda.is_available():
-        raise TensorMTError("no CUDA device is available here: use device='cpu'")
     return found

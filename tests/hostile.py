@@ -129,6 +129,8 @@ def plain(rng, folder, case):
     if size == 0 and not broken:
         case.bad = True
     if not broken and size:
+        for lines in (hyps, *refs):
+            lines[0] = lines[0].removeprefix("\ufeff")  # of a file it is a byte order mark
         case.good = hyps, refs
     return ["-i", paths[0]], paths[1:]
 

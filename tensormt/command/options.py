@@ -96,11 +96,9 @@ def add_parsing(parser: argparse.ArgumentParser, *, cache: bool = True) -> None:
 
 def choose_device(name: str) -> str:
     """The device that --device names: auto is CUDA where there is one."""
-    import torch
+    from tensormt.devices import device_named
 
-    if name == "cuda" and not torch.cuda.is_available():
-        raise TensorMTError("no CUDA device is available here: use --device cpu or auto")
-    return name if name != "auto" else "cuda" if torch.cuda.is_available() else "cpu"
+    return device_named(name).type
 
 
 def load_parser(args: argparse.Namespace, **rules: Any) -> Parser:

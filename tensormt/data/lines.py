@@ -14,7 +14,12 @@ from typing import Any
 
 from tensormt.errors import TensorMTError
 
-__all__ = ["check_order", "lines_of", "names_of", "streams_of"]
+__all__ = ["check_order", "items_of", "lines_of", "names_of", "streams_of"]
+
+
+def items_of(values: Any, what: str) -> list[Any]:
+    """The elements of a column as Python has them; an absent one is None."""
+    return [_plain(value) for value in _items(values, what)]
 
 
 def lines_of(values: Any, what: str = "lines", *, binary: bool = False) -> list[Any]:
@@ -23,7 +28,7 @@ def lines_of(values: Any, what: str = "lines", *, binary: bool = False) -> list[
         return values
     if isinstance(values, str | bytes):
         raise TensorMTError(f"expected a list of {what}, got one string: pass [line, …]")
-    found = [_plain(value) for value in _items(values, what)]
+    found = items_of(values, what)
     for number, value in enumerate(found, 1):
         if not (value is None or isinstance(value, str) or (binary and isinstance(value, bytes))):
             raise TensorMTError(
@@ -53,7 +58,7 @@ def streams_of(values: Any, what: str = "refs") -> list[list[Any]]:
 
 def names_of(values: Any, what: str) -> list[str]:
     """Names, such as document ids: strings or numbers; an absent one is empty."""
-    found = [_plain(value) for value in _items(values, what)]
+    found = items_of(values, what)
     for number, value in enumerate(found, 1):
         if isinstance(value, bool) or not isinstance(value, str | int | float | None):
             raise TensorMTError(

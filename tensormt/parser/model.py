@@ -178,6 +178,8 @@ def _wrap(tree: Any) -> Any:
     from nltk import Tree
 
     if not isinstance(tree[0], Tree):
+        if len(tree) > 1:
+            raise ValueError("a tag with more than one word")
         return Tree(tree.label(), [Tree("_", [tree[0]])])
     return Tree(tree.label(), [_wrap(child) for child in tree])
 
