@@ -115,14 +115,14 @@ ENTRIES: dict[str, Entry] = {
     ),
     "chrf": Entry(
         "ngram.ChrF",
-        "chrF with sacrebleu's numbers, 0 to 100; chrf:word_order=2 is chrF++",
+        "chrF and chrF++ with sacrebleu's numbers, 0 to 100",
         (
             Whole("char_order", 6, "the longest n-grams of characters that count", 1, 100),
-            Whole("word_order", 0, "the longest n-grams of words that count", 0, 100),
-            Number("beta", 2, "how much more recall weighs than precision", 0, 1000),
+            Whole("word_order", 0, "the longest n-grams of words that count, 2 is chrF++", 0, 100),
+            Number("beta", 2, "how much recall weighs against precision", 0, 1000, True),
             YesNo("lowercase", False, "compare in lower case"),
-            YesNo("whitespace", False, "white space counts as characters"),
-            YesNo("eps_smoothing", False, "the mean of the F of each order, as chrF++.py has it"),
+            YesNo("whitespace", False, "count white space as characters"),
+            YesNo("eps_smoothing", False, "average F over the orders, as Moses and nltk do"),
         ),
     ),
     "stm": Entry(

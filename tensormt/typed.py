@@ -127,6 +127,8 @@ class Number(Option):
         return f"a finite number {least}{most}"
 
     def _typed(self, text: str) -> Any:
+        if re.fullmatch(r"[+-]?[0-9]{1,15}", text):
+            return int(text)
         return float(text) if _NUMBER.fullmatch(text) else None
 
     def _fitting(self, value: Any) -> Any:
@@ -137,7 +139,9 @@ class Number(Option):
         except OverflowError:
             return None
         enough = found > self.low if self.above else found >= self.low
-        return found if math.isfinite(found) and enough and found <= self.high else None
+        if not (math.isfinite(found) and enough and found <= self.high):
+            return None
+        return value if isinstance(value, int) else found
 
 
 @dataclass(frozen=True)

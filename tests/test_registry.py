@@ -17,7 +17,7 @@ from tensormt.typed import Name, Number, Whole, YesNo
 
 
 def test_every_metric_is_registered_with_its_options():
-    assert list(METRICS)[:11] == "bleu nist bm bma nm chrf stm tkm hwcm dstm dtkm".split()
+    assert {*"bleu nist bm bma nm chrf stm tkm hwcm dstm dtkm".split()} <= set(METRICS)
     for name, metric in METRICS.items():
         assert metric.name.lower() == name
         assert make(name).signature.startswith(metric.name)

@@ -11,11 +11,13 @@ import io
 import os
 import signal
 import sys
+import threading
 from collections.abc import Collection, Sequence
 from importlib import import_module
 from types import FrameType
 from typing import NoReturn
 
+from tensormt.command.options import tell, told_warnings
 from tensormt.errors import TensorMTError
 from tensormt.version import __version__
 
@@ -50,9 +52,18 @@ class _Stopped(BaseException):
     """SIGTERM arrived."""
 
 
+class _Parser(argparse.ArgumentParser):
+    """Complains in one sentence, like everything else."""
+
+    def error(self, message: str) -> NoReturn:
+        """End with status 2."""
+        tell(f"{message[:500]} (see {self.prog} --help)")
+        self.exit(2)
+
+
 def build_parser(wanted: Collection[str] | None = None) -> argparse.ArgumentParser:
     """The parser with all subcommands, or with those wanted: the others are only named."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="tensormt",
         description="Syntactic and multi-reference evaluation of machine translation.",
         epilog=EXAMPLES,
@@ -88,37 +99,71 @@ class _Completion(argparse.Action):
         parser.exit(0)
 
 
+_arrived: list[int] = []  # signals that stop the run
+
+
 def _stop(number: int, frame: FrameType | None) -> NoReturn:
-    raise _Stopped
+    _arrived.append(number)
+    raise KeyboardInterrupt if number == signal.SIGINT else _Stopped
+
+
+def _watch_signals() -> None:
+    """End in one line when a signal comes; a signal that the caller has switched off stays off."""
+    _arrived.clear()
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, _stop)
+        if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+            signal.signal(signal.SIGINT, _stop)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line; the exit status."""
-    signal.signal(signal.SIGTERM, _stop)
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # a terminal that has no ± shows ?
-    given = sys.argv[1:] if arguments is None else list(arguments)
     try:
+        _watch_signals()
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="backslashreplace")  # a terminal that has no ±
+        given = sys.argv[1:] if arguments is None else list(arguments)
         args = build_parser(_wanted(given)).parse_args(given)
-        status: int = args.run(args)
+        with told_warnings():
+            status: int = args.run(args)
         sys.stdout.flush()
         return status
-    except TensorMTError as error:
-        print(f"tensormt: {error}", file=sys.stderr)
-        return 2
     except BrokenPipeError:
         # nobody reads standard output any more: leave without a complaint at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
-    except KeyboardInterrupt:
-        print("tensormt: stopped by Ctrl-C", file=sys.stderr)
-        return 130
-    except _Stopped:
-        print("tensormt: stopped by SIGTERM", file=sys.stderr)
-        return 143
-    except OSError as error:
-        print(f"tensormt: {error.filename or 'output'}: {error.strerror}", file=sys.stderr)
+    except BaseException as error:
+        if _arrived:  # whatever a library made of it
+            stopped = "Ctrl-C" if _arrived[0] == signal.SIGINT else "SIGTERM"
+            tell(f"stopped by {stopped}")
+            return 128 + _arrived[0]
+        sentence = _sentence(error)
+        if sentence is None:
+            raise
+        tell(sentence)
         return 2
+
+
+def _sentence(error: BaseException) -> str | None:
+    """What went wrong, for people; None where nobody has foreseen it."""
+    if isinstance(error, TensorMTError):
+        return str(error)
+    if isinstance(error, OSError):
+        return f"{error.filename or 'output'}: {error.strerror or error}"
+    if isinstance(error, MemoryError) or "can't allocate memory" in str(error):
+        return "there is not enough memory for this input: cut it, or try a smaller --chunk"
+    if isinstance(error, RecursionError):
+        return "the input is nested too deeply to be read"
+    if isinstance(error, UnicodeError):
+        return (
+            f"the input holds characters that cannot be encoded: {error.reason}"
+            if isinstance(error, UnicodeEncodeError | UnicodeDecodeError)
+            else "the input holds characters that cannot be encoded"
+        )
+    if isinstance(error, OverflowError):
+        return f"a number is too large: {error}"
+    return None
 
 
 if __name__ == "__main__":

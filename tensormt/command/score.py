@@ -75,7 +75,8 @@ def run(args: argparse.Namespace) -> int:
     writer = None
     if args.segments:
         mark = _fingerprint(corpus, scorer, size, shown, args.documents)
-        writer = SegmentWriter(args.segments, mark, list(scorer.metrics), args.resume)
+        inputs = options.input_files(args)
+        writer = SegmentWriter(args.segments, mark, list(scorer.metrics), args.resume, inputs)
     sums = Sums.of_state(writer.kept) if writer and writer.kept else Sums()
     start = writer.done if writer else 0
     with Progress(corpus.segments, "score", quiet=args.quiet) as bar:
@@ -129,7 +130,7 @@ def _report(
         report = {"systems": found, "segments": corpus.segments}
         if args.documents:
             report["documents"] = documents
-        return json.dumps(report, indent=1, ensure_ascii=False)
+        return tables.json_text(report)
     rows = [["system", *specs]]
     for name in systems:
         entries = {name: scores.get(name, zero)}

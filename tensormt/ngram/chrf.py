@@ -56,11 +56,12 @@ class ChrF(NgramMetric):
         whitespace: bool = False,
         eps_smoothing: bool = False,
     ) -> None:
-        self.whitespace: bool = YesNo("whitespace", False, "").check(whitespace)
-        super().__init__(char_order, "spaced" if self.whitespace else "none", lowercase)
+        Whole("char_order", 6, "", 1, 100).check(char_order)
         self.word_order: int = Whole("word_order", 0, "", 0, 100).check(word_order)
-        self.beta: float = Number("beta", 2, "", 0, 1000).check(beta)
+        self.beta: float = Number("beta", 2, "", 0, 1000, True).check(beta)
+        self.whitespace: bool = YesNo("whitespace", False, "").check(whitespace)
         self.eps_smoothing: bool = YesNo("eps_smoothing", False, "").check(eps_smoothing)
+        super().__init__(char_order, "spaced" if whitespace else "none", lowercase)
 
     def options(self) -> dict[str, object]:
         """Orders, β, white space, case and smoothing."""
