@@ -92,5 +92,5 @@ def test_token_ids_are_characters():
 
 @pytest.mark.parametrize("bad", [{"word_order": -1}, {"beta": float("nan")}, {"char_order": 0}])
 def test_bad_options(bad):
-    with pytest.raises(tm.TensorMTError, match=next(iter(bad)).replace("char_order", "max_order")):
+    with pytest.raises(tm.TensorMTError, match=next(iter(bad))):
         tm.ChrF(**bad)

@@ -45,8 +45,8 @@ def case(seed=0, segments=3, number=4):
 
 def expected(metric, text, refs):
     """The score of one text by the metric itself."""
-    if isinstance(metric, (tm.BLEU, tm.NIST, tm.BM)):
-        make_batch = tm.TokenBatch.from_text
+    if not metric.reads_trees:
+        make_batch = lambda lines: tm.TokenBatch.from_text(lines, metric.reads.tokenize)  # noqa: E731
     else:
         make_batch = lambda lines: tm.TreeBatch.from_brackets([tree(x) for x in lines])  # noqa: E731
     return metric(make_batch([text]), [make_batch([ref]) for ref in refs]).item()

@@ -2,6 +2,7 @@
 
 import asyncio
 import inspect
+import math
 import pickle
 
 import pytest
@@ -110,7 +111,8 @@ def test_completion_ids_are_scored_without_decoding():
     reward = Reward.from_tokenizer(tm.BLEU(2), Tokenizer()).grpo()
     ids = [[ord(k) for k in "abc"] + [1], [ord("a"), 1, 0, 0], [ord("a")]]
     found = call(reward, completions=["?"] * 3, completion_ids=ids, references=["a b c", "a b", ""])
-    assert found == [pytest.approx(1), 0, None]  # one word has no pair of words
+    # one word has no pair of words: the first order alone counts, and the brevity penalty
+    assert found == [pytest.approx(1), pytest.approx(math.exp(-1)), None]
     as_ids = [[97, 98, 99], [[97, 98], [97]], []]
     by_ids = call(reward, completions=["?"] * 3, completion_ids=ids, references=as_ids)
     assert by_ids[0] == pytest.approx(1)
