@@ -154,12 +154,12 @@ def test_no_human_scores(tmp_path):
 def test_names_are_the_librarys():
     from tensormt import significance
     from tensormt.command import compare as compare_command
-    from tensormt.metaeval import exchange, levels, scores, study, tasks
+    from tensormt.metaeval import exchanges, levels, scores, study, tasks
 
     assert command.LEVELS == scores.LEVELS
     assert command.STATISTICS == study.STATISTICS
     assert command.GROUPINGS == levels.GROUPINGS
-    assert command.UNITS == exchange.UNITS
+    assert command.UNITS == exchanges.UNITS
     assert command.TABLES == tasks.TABLES
     assert (compare_command.SAMPLES, compare_command.SEED) == (
         significance.SAMPLES,
@@ -169,13 +169,14 @@ def test_names_are_the_librarys():
 
 def test_the_difference_tested_is_that_of_the_table(jsonl, capsys):
     run(jsonl, "-m", "bleu", "bma", "--level", "segment", "document", "system", "mean", "--test",
-        "--statistic", "pearson", "tau_b", "accuracy", "-f", "json", "--permutations", 20)  # fmt: skip
+        "--statistic", "pearson", "tau_b", "accuracy", "-f", "json",
+        "--permutations", 20)  # fmt: skip
     found = json.loads(capsys.readouterr().out)
     values = {(r["metric"], r["level"], r["statistic"]): r["value"] for r in found["rows"]}
     assert len(found["tests"]) == 4 * 3
     for test in found["tests"]:
-        place = test["level"], test["statistic"]
-        expected = values["bleu", *place] - values["bma", *place]
+        level, name = test["level"], test["statistic"]
+        expected = values["bleu", level, name] - values["bma", level, name]
         assert test["difference"] == pytest.approx(expected, abs=1e-9)
 
 
@@ -186,7 +187,8 @@ def test_what_goes_with_a_test(jsonl, capsys):
     assert "p (corrected)" in text
     assert " p=" in text
     run(jsonl, "-m", "bleu", "bma", "--level", "segment", "--statistic", "accuracy_ties", "--test",
-        "--grouping", "segment", "--units", "pairs", "--permutations", 20, "--one-sided")  # fmt: skip
+        "--grouping", "segment", "--units", "pairs", "--permutations", 20,
+        "--one-sided")  # fmt: skip
     assert "(ε " in capsys.readouterr().out
     with pytest.raises(TensorMTError, match="a corpus score is of a whole system"):
         run(jsonl, "-m", "bleu", "bma", "--level", "system", "--test", "--units", "both")
@@ -293,5 +295,5 @@ def test_wrong_folders(folder, tmp_path):
     with pytest.raises(TensorMTError, match="no scores of 'X' for zh-en: COMET, QE"):
         run(folder, "--lp", "zh-en", "--stored", "X")
     (folder / "system-outputs" / "zh-en" / "s1.txt").write_text("one\n", encoding="utf-8")
-    with pytest.raises(TensorMTError, match="s1.txt has 1 lines, the documents have 8"):
+    with pytest.raises(TensorMTError, match=r"s1.txt has 1 lines, the documents have 8"):
         run(folder, "--lp", "zh-en")
