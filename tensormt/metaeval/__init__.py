@@ -2,7 +2,7 @@
 
 from tensormt.metaeval.calibration import calibrated_accuracy
 from tensormt.metaeval.correlation import pearson, ranks, spearman
-from tensormt.metaeval.exchange import Exchange, exchange
+from tensormt.metaeval.exchanges import Exchange, exchange
 from tensormt.metaeval.inference import theory, williams
 from tensormt.metaeval.levels import (
     STATISTICS,

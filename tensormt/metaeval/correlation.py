@@ -23,7 +23,7 @@ def pearson(x: Tensor, y: Tensor, mask: Tensor | None = None) -> Tensor:
     times = full_mask(x, mask)
     x, y = (_centred(side.to(torch.float64), times) for side in (x, y))
     if times.dtype != torch.bool:
-        x, y = (side * times.sqrt() for side in (x, y))
+        x, y = (side * times.to(torch.float64).sqrt() for side in (x, y))
     # Each side is scaled before the product: tiny or huge values neither vanish nor overflow.
     x, y = (side / torch.linalg.vector_norm(side, dim=-1, keepdim=True) for side in (x, y))
     return (x * y).sum(dim=-1).clamp(-1.0, 1.0)

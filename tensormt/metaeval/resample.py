@@ -7,7 +7,7 @@ often each system and segment counts (see `levels`): pairs of a segment with its
 Permutation (Deutsch, Dror & Roth 2021): if two metrics are equally good, their scores can be
 exchanged. Both are standardised, then exchanged at random for each output (``units="both"``), for
 whole systems ("systems") or whole segments ("segments"); p is the share of exchanges that give a
-difference at least as large as the one seen, counting the one seen. `exchange` tests all pairs of
+difference at least as large as the one seen, counting the one seen. `exchanges` tests all pairs of
 many metrics at once.
 """
 

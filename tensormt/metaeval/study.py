@@ -16,7 +16,7 @@ from torch import Tensor
 from tensormt.errors import TensorMTError
 from tensormt.metaeval import levels
 from tensormt.metaeval.calibration import calibrated_accuracy
-from tensormt.metaeval.exchange import Exchange, exchange, exchange_tables
+from tensormt.metaeval.exchanges import Exchange, exchange, exchange_tables
 from tensormt.metaeval.inference import Theory, theory, williams
 from tensormt.metaeval.resample import bootstrap
 from tensormt.metaeval.scores import LEVELS, Scores, agreement_at, tables_at

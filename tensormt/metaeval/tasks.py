@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from tensormt.errors import TensorMTError
-from tensormt.metaeval.exchange import Exchange, exchange
+from tensormt.metaeval.exchanges import Exchange, exchange
 from tensormt.metaeval.scores import Scores, means
 from tensormt.metaeval.study import SPA, Case, Plan
 

@@ -9,7 +9,7 @@ import torch
 
 from tensormt import metaeval
 from tensormt.errors import TensorMTError
-from tensormt.metaeval.exchange import exchange
+from tensormt.metaeval.exchanges import exchange
 from tensormt.metaeval.levels import GROUPINGS, STATISTICS
 
 NAN = float("nan")
