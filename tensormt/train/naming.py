@@ -30,4 +30,4 @@ def label(metric: Metric[Any]) -> str:
 
 def identifier(*words: str) -> str:
     """Words as one name of letters, digits and underscores."""
-    return re.sub(r"\W+", "_", "_".join(filter(None, words))).strip("_")
+    return re.sub(r"[\W_]+", "_", "_".join(filter(None, words))).strip("_")
