@@ -11,6 +11,7 @@ from tensormt.version import __version__
 
 if TYPE_CHECKING:
     from tensormt import metaeval, qarla
+    from tensormt.combined import Mean, Queen
     from tensormt.ngram import BLEU, BM, BMA, NIST, NM, ChrF, Frequencies, References
     from tensormt.parser import Parser
     from tensormt.scoring import Result, score
@@ -31,7 +32,9 @@ __all__ = [
     "TKM",
     "ChrF",
     "Frequencies",
+    "Mean",
     "Parser",
+    "Queen",
     "References",
     "Result",
     "TensorMTError",
@@ -45,6 +48,7 @@ __all__ = [
 
 # module → the public names that it brings; a room of its own brings itself
 _NAMES = {
+    "combined": "Mean Queen",
     "ngram": "BLEU BM BMA NIST NM ChrF Frequencies References",
     "syntax": "DSTM DTKM HWCM STM TKM",
     "parser": "Parser",

@@ -18,7 +18,7 @@ from tensormt.typed import Name, Number, Option, Whole, YesNo, shown
 if TYPE_CHECKING:
     from tensormt.metric import Metric
 
-__all__ = ["ENTRIES", "METRICS", "Entry", "make", "options", "parse_spec", "read_options"]
+__all__ = ["ENTRIES", "MEANS", "METRICS", "Entry", "make", "options", "parse_spec", "read_options"]
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,9 @@ ENTRIES: dict[str, Entry] = {
                 ("none", "floor", "add-k", "exp", "epsilon"),
             ),
             YesNo(
-                "effective_order", False, "leave out orders that the hypothesis is too short for"
+                "effective_order",
+                None,
+                "leave out orders that the hypothesis is too short for, None: in single segments",
             ),
             Number("smooth_value", None, "the value of floor, add-k or epsilon, None is its usual"),
             *_text(False),
@@ -145,6 +147,10 @@ ENTRIES: dict[str, Entry] = {
 }
 
 
+# means with a name of their own
+MEANS = {"blend": "chrf+hwcm:max_length=2,balance=f1+stm:max_depth=2,balance=f1"}
+
+
 class _Classes(Mapping[str, "type[Metric[Any]]"]):
     """The classes by name, imported when they are asked for."""
 
@@ -164,7 +170,8 @@ METRICS: Mapping[str, type[Metric[Any]]] = _Classes()
 def entry(name: str) -> Entry:
     """The entry of a metric."""
     if name not in ENTRIES:
-        raise TensorMTError(f"no metric named {name!r}: choose from {', '.join(ENTRIES)}")
+        known = ", ".join((*ENTRIES, *MEANS))
+        raise TensorMTError(f"no metric named {name!r}: choose from {known}")
     return ENTRIES[name]
 
 
@@ -195,7 +202,7 @@ def read_options(name: str, text: str) -> dict[str, Any]:
 
 
 def parse_spec(spec: str) -> tuple[str, dict[str, Any]]:
-    """Name and options of a metric as it is typed.
+    """Name and options of a single metric as it is typed.
 
     >>> parse_spec("stm:max_depth=3,balance=f1,lexical=no")
     ('stm', {'max_depth': 3, 'balance': 'f1', 'lexical': False})
@@ -207,9 +214,29 @@ def parse_spec(spec: str) -> tuple[str, dict[str, Any]]:
 
 
 def make(spec: str, **more: Any) -> Metric[Any]:
-    """The metric that a specification names, with more options."""
+    """The metric that a specification names, with more options.
+
+    Names joined by + are their mean, `queen:` before them is QARLA's QUEEN, `blend` is the mean
+    that we recommend.
+
+    >>> make("chrf+hwcm:max_length=2,balance=f1").signature.split("|")[1][:24]
+    'of:chrF(chars:6,words:0,'
+    """
+    if isinstance(spec, str) and not more:
+        spec = MEANS.get(spec, spec)
+        if spec.startswith("queen:"):
+            return _combined("Queen", spec.removeprefix("queen:"))
+        if "+" in spec:
+            return _combined("Mean", spec)
     name, found = parse_spec(spec)
     try:
         return METRICS[name](**{**found, **more})
     except TypeError as error:
         raise TensorMTError(f"metric {spec!r}: {error}") from None
+
+
+def _combined(kind: str, spec: str) -> Metric[Any]:
+    """A metric of the metrics that + joins."""
+    members = [make(part) for part in spec.split("+")]
+    found: Metric[Any] = getattr(import_module("tensormt.combined"), kind)(members)
+    return found

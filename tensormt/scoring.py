@@ -20,9 +20,9 @@ from torch import Tensor
 from tensormt.data.corpora import Chunk, Corpus
 from tensormt.data.lines import check_order, lines_of, names_of, streams_of
 from tensormt.devices import device_named
-from tensormt.errors import NoReference, TensorMTError
+from tensormt.errors import SegmentError, TensorMTError
+from tensormt.kernels.exact import carried, from_words, to_words
 from tensormt.metric import Metric
-from tensormt.reading import Trees
 from tensormt.registry import make
 from tensormt.texts import Texts, signature
 from tensormt.trees.batch import TreeBatch
@@ -52,7 +52,7 @@ class Scorer:
     @property
     def needs_trees(self) -> bool:
         """Whether one of the metrics reads trees."""
-        return any(isinstance(metric.reads, Trees) for metric in self.metrics.values())
+        return any(metric.reads_trees for metric in self.metrics.values())
 
     def count(self, corpus: Corpus, size: int = CHUNK) -> None:
         """Count the n-grams of all references, where a metric needs it."""
@@ -79,7 +79,7 @@ class Scorer:
             try:
                 for system, hyp in zip(chunk.hyps, hyps, strict=True):
                     found[system][name] = metric.statistics(hyp, refs).cpu()
-            except NoReference as error:
+            except SegmentError as error:
                 raise error.after(chunk.start) from None
         return found
 
@@ -94,10 +94,14 @@ class Scorer:
 
 
 class Sums:
-    """Summed statistics: of the corpus and of every document, by system and metric."""
+    """Summed statistics: of the corpus and of every document, by system and metric.
+
+    The corpus is summed in words (tensormt.kernels.exact), so that neither the size of the chunks
+    nor the number of processes can be seen in its score.
+    """
 
     def __init__(self) -> None:
-        self.corpus: dict[str, dict[str, Tensor]] = {}
+        self.corpus: dict[str, dict[str, Tensor]] = {}  # words int64 [1 or 3,K]
         self._numbers: dict[str, int] = {}  # of the documents
         self._documents: dict[str, dict[str, Tensor]] = {}  # [≥D,K], rows by number
 
@@ -109,8 +113,8 @@ class Sums:
         for system, by_metric in found.items():
             totals = self.corpus.setdefault(system, {})
             for name, table in by_metric.items():
-                total = table.sum(0)
-                totals[name] = totals[name] + total if name in totals else total
+                total = to_words(table).sum(0)
+                totals[name] = carried(totals[name] + total) if name in totals else total
                 if docs is not None:
                     tables = self._documents.setdefault(system, {})
                     grown = _with_rows(tables.get(name, table[:0]), len(numbers))
@@ -120,7 +124,7 @@ class Sums:
         """Corpus scores by system and metric."""
         return {
             system: {
-                name: float(metrics[name].score(total, segment=False))
+                name: float(metrics[name].score(from_words(total), segment=False))
                 for name, total in found.items()
             }
             for system, found in self.corpus.items()

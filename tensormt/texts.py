@@ -20,7 +20,7 @@ from torch import Tensor
 from tensormt.errors import TensorMTError
 from tensormt.metric import Metric
 from tensormt.ngram.references import References
-from tensormt.reading import Reading, Tokens
+from tensormt.reading import Reading, ReferenceViews, Several, Tokens, Views
 from tensormt.text.tokens import TokenBatch
 from tensormt.trees.batch import TreeBatch
 from tensormt.trees.sources import GIVEN, TreeSource, Written, sentences
@@ -68,6 +68,9 @@ class Texts:
 
     def read(self, reading: Reading) -> list[Any]:
         """The streams in a reading, a batch each."""
+        if isinstance(reading, Several):
+            parts = [self.read(part) for part in reading.parts]
+            return [Views(stream) for stream in zip(*parts, strict=True)]
         if not isinstance(reading, Tokens) and not self._parses:
             return self._all_trees()
         key = reading.tokenize if isinstance(reading, Tokens) else "trees"
@@ -84,6 +87,8 @@ class Texts:
 
     def different(self, reading: Reading) -> Any:
         """All different texts in a reading, one batch; the first is the blank one."""
+        if isinstance(reading, Several):
+            return Views(self.different(part) for part in reading.parts)
         self._number()
         lines = list(self._numbers)
         if isinstance(reading, Tokens):
@@ -107,6 +112,10 @@ class Texts:
 
     def sides(self, reading: Reading, hyps: int = 1) -> tuple[list[Any], Any]:
         """The first streams as hypotheses, the others as references, prepared once."""
+        if isinstance(reading, Several):
+            sides = [self.sides(part, hyps) for part in reading.parts]
+            own = [Views(stream) for stream in zip(*(hyp for hyp, _ in sides), strict=True)]
+            return own, ReferenceViews(refs for _, refs in sides)
         streams = self.read(reading)
         if not isinstance(reading, Tokens):
             return streams[:hyps], streams[hyps:]
@@ -130,6 +139,6 @@ def _slice(index: Tensor) -> slice | Tensor:
 def signature(metric: Metric[Any], references: int, trees: TreeSource | None) -> str:
     """What reproduces a score: metric, options, number of references, parser, version."""
     facts: dict[str, object] = {"refs": references}
-    if not isinstance(metric.reads, Tokens):
+    if metric.reads_trees:
         facts["parser"] = getattr(trees, "fingerprint", GIVEN)
     return metric.signed(facts)

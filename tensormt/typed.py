@@ -44,9 +44,12 @@ class Option:
 
     def read(self, text: str) -> Any:
         """The value of what was typed."""
-        if self.default is None and text.strip() == "None":
+        plain = text.strip()
+        if len(plain) > 1 and plain[0] == plain[-1] and plain[0] in "'\"":
+            plain = plain[1:-1]  # quoted, as in Python
+        if self.default is None and plain == "None":
             return None
-        return self._told(self._fitting(self._typed(text.strip())), text)
+        return self._told(self._fitting(self._typed(plain)), text)
 
     def check(self, value: Any) -> Any:
         """The value, if it is one for this option."""

@@ -26,6 +26,7 @@ __all__ = ["build_parser", "main"]
 # command → its module, and what it does in the list of commands
 COMMANDS = {
     "score": ("score", "text in, scores out"),
+    "score-files": ("score_files", "folders of shards, many workers"),
     "compare": ("compare", "is one system better than another?"),
     "parse": ("parse", "text to bracketed trees"),
     "train-parser": ("train_parser", "train a parser on a treebank"),

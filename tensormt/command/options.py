@@ -112,9 +112,8 @@ def load_parser(args: argparse.Namespace, **rules: Any) -> Parser:
 def trees_for(args: argparse.Namespace, metrics: Iterable[Metric[Any]]) -> CachedParser | None:
     """The parser with its cache, where one of the metrics reads trees."""
     from tensormt.parser.cache import CachedParser
-    from tensormt.reading import Trees
 
-    if not any(isinstance(metric.reads, Trees) for metric in metrics):
+    if not any(metric.reads_trees for metric in metrics):
         return None
     parser = load_parser(args)
     if args.cache or args.no_cache:

@@ -51,7 +51,11 @@ def strings(value: Any, where: str, name: str) -> list[str | None]:
 
 
 def _unpaired(string: str) -> bool:
-    return any("\ud800" <= letter <= "\udfff" for letter in string)
+    try:
+        string.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 def _json_row(line: str, where: str) -> Row:

@@ -45,6 +45,7 @@ class NgramMetric(Metric[TokenBatch]):
     """
 
     dtype: ClassVar[torch.dtype] = torch.float64  # of the statistics
+    clips_only: ClassVar[bool] = False  # `count` asks for clipped matches and lengths alone
     counts: Frequencies | None = None  # of the whole test set, where a metric takes them
 
     def __init__(self, max_order: int, tokenize: str, lowercase: bool) -> None:
@@ -75,11 +76,6 @@ class NgramMetric(Metric[TokenBatch]):
         self._seen = self.reads.of(hyp)
         ready = refs if isinstance(refs, References) else References(refs)
         return (hyp.lowered, ready.lowered) if self.lowercase else (hyp, ready)
-
-    @property
-    @abstractmethod
-    def width(self) -> int:
-        """The number of statistics, K."""
 
     @abstractmethod
     def count(self, part: Comparison, table: Frequencies | None) -> Tensor:

@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 
 from tensormt.errors import TensorMTError
-from tensormt.kernels.arrays import repeat, take
+from tensormt.kernels.arrays import argsort, repeat, take
 from tensormt.kernels.prefixes import Sequences, shared_ngrams
 from tensormt.ngram.base import NgramMetric
 from tensormt.ngram.comparison import Comparison
@@ -44,6 +44,7 @@ class ChrF(NgramMetric):
 
     name: ClassVar[str] = "chrF"
     digits: ClassVar[int] = 2
+    scale: ClassVar[float | None] = 100.0
     dtype: ClassVar[torch.dtype] = torch.int64
 
     def __init__(
@@ -67,7 +68,7 @@ class ChrF(NgramMetric):
         return {
             "chars": self.max_order,
             "words": self.word_order,
-            "beta": self.beta,
+            "beta": f"{self.beta:g}",
             "space": self.whitespace,
             "case": "lc" if (self._seen or self.reads).lowercase else "mixed",
             "eps": self.eps_smoothing,
@@ -89,7 +90,9 @@ class ChrF(NgramMetric):
         hyp, *streams = unify([hyp, *ready.streams])
         best: tuple[Tensor, Tensor] | None = None
         for stream in streams:
-            rows = torch.cat([self._rows(*part) for part in _parts(hyp, stream)])
+            rows = torch.empty(len(hyp), self.width, dtype=self.dtype, device=hyp.device)
+            for some in _parts(hyp, stream):
+                rows[some] = self._rows(hyp[some], stream[some])
             best = self._better(best, rows, stream.lengths > 0)
         assert best is not None
         return best[1]
@@ -185,14 +188,14 @@ def _largest(batch: TokenBatch) -> int:
     return int(batch.tokens.max()) if batch.tokens.shape[0] else 0
 
 
-def _parts(hyp: TokenBatch, ref: TokenBatch) -> Iterator[tuple[TokenBatch, TokenBatch]]:
-    """Both batches in pieces of a bounded number of tokens."""
+def _parts(hyp: TokenBatch, ref: TokenBatch) -> Iterator[Tensor]:
+    """Numbers of segments of similar length, in parts of a bounded number of symbols."""
+    lengths = hyp.lengths + ref.lengths
+    order = argsort(lengths)
     per_token = 6 if hyp.dictionary is not None else 1  # characters of a word, about
-    sizes = ((hyp.lengths + ref.lengths) * per_token).cumsum(0).tolist()
+    sizes = (lengths[order] * per_token).cumsum(0).tolist()
     start, done = 0, 0
     for place, size in enumerate(sizes, 1):
         if size - done >= _SYMBOLS or place == len(sizes):
-            yield hyp[start:place], ref[start:place]
+            yield order[start:place]
             start, done = place, size
-    if not sizes:
-        yield hyp, ref

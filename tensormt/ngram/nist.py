@@ -39,6 +39,7 @@ class NIST(TestSetMetric):
     """
 
     name: ClassVar[str] = "NIST"
+    scale: ClassVar[float | None] = None
 
     def __init__(
         self,

@@ -16,12 +16,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from tensormt.combined.similarity import similarities
 from tensormt.data.judged import TestSet
 from tensormt.errors import TensorMTError
 from tensormt.metaeval.scores import collect_texts
 from tensormt.metric import Metric
 from tensormt.qarla import bags, similarity
-from tensormt.qarla.beds import Bed, similarities
+from tensormt.qarla.beds import Bed
 from tensormt.texts import Texts
 
 PAPERS_OWN = (

@@ -1,0 +1,263 @@
+"""Many shards: rows a second of one and two workers, local and Ray, against a sacrebleu pool.
+
+    python bench/scale.py [--rows N] [--metrics M…] [--engines local ray] [--json]
+    python bench/scale.py --memory 5000000 [--workers N]
+    python bench/scale.py --cost FOLDER [--rows N]
+
+Rows of Zipf-like words (one reference, 20 words on average) go to JSONL files in a temporary
+folder. Before anything is timed, segment and corpus scores of two workers are compared with
+`tm.score`, and the corpus BLEU with sacrebleu's. Start-up is the time of the same run on one row a
+worker, and is told apart: `rows/s` is of the time without it. `CPU µs/row` is the processor time of
+the workers alone, which other work on the machine disturbs less. The peer is the loop that people
+write: sacrebleu's `extract statistics` a segment, its sentence score, and the summed statistics,
+in a process pool with one task a file.
+
+`--memory N` scores N rows (a block of 20,000 different ones, again and again) and prints the peak
+resident set of the driver and of the largest worker.
+
+`--cost FOLDER` takes real rows (`segments.jsonl` of a human-judged set: every system against the
+first reference) and prints what a million of them cost on one core: n-grams, parsing, and metrics
+on the parses (from bracketed rows). Processor time of one worker, reading and writing included.
+"""
+
+import argparse
+import json
+import multiprocessing
+import os
+import random
+import resource
+import shutil
+import tempfile
+import time
+from collections.abc import Sequence
+from itertools import accumulate
+from pathlib import Path
+
+os.environ["OMP_NUM_THREADS"] = "1"
+
+import pyarrow.parquet as pq
+import torch
+
+import tensormt as tm
+from tensormt.scale import score_files
+
+BLOCK = 20_000
+
+
+def made(rows: int, seed: int = 1) -> list[dict[str, str]]:
+    """Rows of Zipf-like words: a reference, and a noisy copy of it."""
+    rng = random.Random(seed)
+    words = ["".join(rng.choices("etaoinshrdlu", k=rng.randint(1, 9))) for _ in range(20_000)]
+    upto = list(accumulate(1 / (rank + 3) for rank in range(len(words))))
+    found = []
+    for _ in range(rows):
+        size = max(3, int(rng.lognormvariate(2.9, 0.5)))
+        text = rng.choices(words, cum_weights=upto, k=size)
+        hyp = [word if rng.random() > 0.3 else rng.choice(words) for word in text]
+        found.append({"hypothesis": " ".join(hyp) + ".", "reference": " ".join(text) + "."})
+    return found
+
+
+def written(folder: Path, rows: int, files: int) -> list[dict[str, str]]:
+    """The rows in so many JSONL files; a block of different rows, repeated."""
+    folder.mkdir()
+    block = made(min(rows, BLOCK))
+    lines = [json.dumps(row) + "\n" for row in block]
+    for number in range(files):
+        with (folder / f"part-{number:03d}.jsonl").open("w") as file:
+            for k in range(rows * number // files, rows * (number + 1) // files):
+                file.write(lines[k % len(lines)])
+    return block
+
+
+def peer_file(path: str) -> tuple[list[int], int, float]:
+    """sacrebleu on one file: summed statistics, rows, processor time."""
+    from sacrebleu.metrics import BLEU
+
+    began = time.process_time()
+    metric, total, count = BLEU(effective_order=True), [0] * 10, 0
+    with open(path) as file, open(f"{path}.peer", "w") as out:
+        for line in file:
+            row = json.loads(line)
+            stats = metric._extract_corpus_statistics([row["hypothesis"]], [[row["reference"]]])
+            score = metric._compute_score_from_stats(stats[0])
+            out.write(f'{{"bleu": {score.score!r}}}\n')
+            total = [a + b for a, b in zip(total, stats[0], strict=True)]
+            count += 1
+    return total, count, time.process_time() - began
+
+
+def peer(folder: Path, workers: int) -> dict[str, float]:
+    """The sacrebleu loop in a process pool."""
+    from sacrebleu.metrics import BLEU
+
+    paths = sorted(map(str, folder.glob("*.jsonl")))
+    context = multiprocessing.get_context("spawn")
+    began = time.perf_counter()
+    with context.Pool(workers) as pool:
+        pool.map(time.sleep, [0.01] * workers, 1)
+        started = time.perf_counter()
+        parts = pool.map(peer_file, paths, 1)
+    ended = time.perf_counter()
+    total = [sum(column) for column in zip(*(part[0] for part in parts), strict=True)]
+    rows = sum(part[1] for part in parts)
+    return {
+        "start-up": started - began,
+        "seconds": ended - started,
+        "cpu": sum(part[2] for part in parts),
+        "rows": rows,
+        "bleu": BLEU()._compute_score_from_stats(total).score,
+    }
+
+
+def ours(
+    folder: Path, out: Path, metrics: Sequence[str], engine: str, workers: int
+) -> dict[str, float]:
+    """One run, its start-up measured on a run of one row a worker."""
+    tiny = out.parent / "tiny"
+    tiny.mkdir()
+    first = next(folder.glob("*.jsonl")).open().readline()
+    for k in range(workers):
+        (tiny / f"{k}.jsonl").write_text(first)
+    times = []
+    for source, target in ((tiny, out.parent / "tiny-out"), (folder, out)):
+        began = time.perf_counter()
+        found = score_files([source], target, metrics, engine=engine, workers=workers)
+        times.append(time.perf_counter() - began)
+    for path in (tiny, out.parent / "tiny-out"):
+        shutil.rmtree(path)
+    return {
+        "start-up": times[0],
+        "seconds": times[1] - times[0],
+        "cpu": found.cpu_seconds,
+        "rows": found.segments,
+        **found.corpus,
+    }
+
+
+def check(home: Path) -> None:
+    """Two workers give what `tm.score` gives, to the last bit."""
+    block = written(home / "check", 3000, 3)
+    metrics = ["bleu", "bm", "nist"]
+    found = score_files([home / "check"], home / "checked", metrics, workers=2, shard_bytes=100_000)
+    hyps, refs = [row["hypothesis"] for row in block], [row["reference"] for row in block]
+    whole = tm.score(hyps, [refs], metrics)
+    assert found.corpus == whole.corpus, (found.corpus, whole.corpus)
+    for name in metrics:
+        scores = [score.as_py() for path in found.outputs for score in pq.read_table(path)[name]]
+        assert scores == whole.segments[name].tolist(), name
+
+
+def memory(home: Path, rows: int, workers: int, metrics: Sequence[str]) -> dict[str, float]:
+    """Peak resident sets of a long run, in MB."""
+    written(home / "data", rows, 4)
+    size = sum(path.stat().st_size for path in (home / "data").iterdir())
+    began = time.perf_counter()
+    found = score_files([home / "data"], home / "out", metrics, workers=workers)
+    seconds = time.perf_counter() - began
+    assert found.segments == rows
+    peak = {
+        who: resource.getrusage(kind).ru_maxrss / 1024
+        for who, kind in (
+            ("driver", resource.RUSAGE_SELF),
+            ("worker", resource.RUSAGE_CHILDREN),
+        )
+    }
+    return {
+        "rows": rows,
+        "input MB": size / 2**20,
+        "shards": len(found.outputs),
+        "seconds": seconds,
+        "CPU µs/row": found.cpu_seconds / rows * 1e6,
+        "driver MB": peak["driver"],
+        "worker MB": peak["worker"],
+        **found.corpus,
+    }
+
+
+def cost(home: Path, folder: Path, most: int) -> None:
+    """Processor time of real rows, by what is done with them."""
+    rows = []
+    for line in (folder / "segments.jsonl").read_text(encoding="utf-8").splitlines():
+        segment = json.loads(line)
+        for output in segment["sys"].values():
+            if segment["refs"][0].split() and output["hyp"].split():
+                rows.append({"hypothesis": output["hyp"], "reference": segment["refs"][0]})
+    random.Random(1).shuffle(rows)
+    rows = rows[:most]
+    texts = list(dict.fromkeys(text for row in rows for text in row.values()))
+    parser = tm.Parser.load("default")
+    parser.parse(texts[:20])
+    began = time.process_time()
+    trees = dict(zip(texts, parser.parse(texts).to_brackets(), strict=True))
+    parsing = time.process_time() - began
+    words = sum(len(row["hypothesis"].split()) for row in rows) / len(rows)
+    print(f"{len(rows)} rows of {words:.1f} words, {len(texts)} different texts")
+    print("processor time a row in µs, which is seconds a million rows:")
+    print(f"{'parsing, a text':34} {parsing / len(texts) * 1e6:9,.0f}")
+    (home / "text.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    parsed = ({key: trees[text] for key, text in row.items()} for row in rows)
+    (home / "trees.jsonl").write_text("".join(json.dumps(row) + "\n" for row in parsed))
+    ngrams = [["bleu"], ["bleu", "nist", "bm", "bma", "nm"]]
+    syntax = [["stm"], ["hwcm"], ["tkm"], ["stm", "hwcm", "tkm", "dstm", "dtkm"]]
+    for number, metrics in enumerate([*ngrams, *syntax]):
+        given = number >= len(ngrams)
+        source = home / ("trees.jsonl" if given else "text.jsonl")
+        best = min(
+            score_files([source], home / f"{number}-{k}", metrics, workers=1, trees=given)
+            .cpu_seconds
+            for k in range(3)
+        )  # fmt: skip
+        name = " ".join(metrics) + (" on parses" if given else "")
+        print(f"{name:34} {best / len(rows) * 1e6:9,.0f}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--rows", type=int, default=100_000)
+    parser.add_argument("--files", type=int, default=8)
+    parser.add_argument("--metrics", nargs="+", default=["bleu"])
+    parser.add_argument("--engines", nargs="+", default=["local"])
+    parser.add_argument("--memory", type=int, metavar="ROWS")
+    parser.add_argument("--cost", type=Path, metavar="FOLDER")
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--json", action="store_true")
+    args = parser.parse_args()
+    torch.set_num_threads(1)
+    with tempfile.TemporaryDirectory() as name:
+        home = Path(name)
+        if args.memory:
+            found = memory(home, args.memory, args.workers, args.metrics)
+            print(json.dumps(found, indent=1, ensure_ascii=False))
+            return
+        if args.cost:
+            cost(home, args.cost, args.rows)
+            return
+        check(home)
+        written(home / "data", args.rows, args.files)
+        runs: dict[str, dict[str, float]] = {}
+        for workers in (1, 2):
+            for engine in args.engines:
+                out = home / f"{engine}-{workers}"
+                name = f"{engine}, {workers} worker{'s' * (workers > 1)}"
+                runs[name] = ours(home / "data", out, args.metrics, engine, workers)
+        if args.metrics == ["bleu"]:
+            for workers in (1, 2):
+                found = peer(home / "data", workers)
+                runs[f"sacrebleu pool, {workers}"] = found
+                assert abs(found["bleu"] - runs["local, 1 worker"]["bleu"]) < 1e-9
+    load = os.getloadavg()[0]
+    if args.json:
+        print(json.dumps({"runs": runs, "load": load}, indent=1))
+        return
+    print(f"{args.rows:,} rows, {' '.join(args.metrics)}; load average {load:.1f} at the end")
+    print(f"{'':24} start-up s   seconds     rows/s  CPU µs/row")
+    for name, run in runs.items():
+        speed, micro = run["rows"] / run["seconds"], run["cpu"] / run["rows"] * 1e6
+        print(
+            f"{name:24} {run['start-up']:10.1f} {run['seconds']:9.1f} {speed:10,.0f} {micro:11.1f}"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,205 @@
+"""`tensormt score-files`: folders of shards in, a file of segment scores a shard out."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from tensormt.command import options
+from tensormt.command.progress import Progress
+from tensormt.data import tables
+from tensormt.errors import TensorMTError
+
+if TYPE_CHECKING:
+    from tensormt.scale import Summary
+
+__all__ = ["add", "run"]
+
+EXAMPLES = """
+examples:
+  tensormt score-files data/ -o scores/ -m bleu bm               # all files of a folder
+  tensormt score-files 'data/part-*.parquet' -o scores/ --hyp mt --refs ref_a ref_b --id key
+  tensormt score-files data/ -o scores/ -m nist --workers 8      # n-grams are counted first
+  tensormt score-files data/ -o scores/ --dry-run                # what would be done, how long
+  tensormt score-files s3://bucket/in -o s3://bucket/out --engine ray
+  tensormt score-files data/ -o scores/ --shard $SLURM_ARRAY_TASK_ID/32   # an array job
+
+Input: .parquet, .jsonl, .tsv (with a head), .jsonl.gz, .tsv.gz. A run that was stopped goes on with
+the same command. Scores are those of `tensormt score`, whatever the number of workers; the corpus
+scores are printed and written to summary.json.
+"""
+
+
+def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the subcommand."""
+    parser = subparsers.add_parser(
+        "score-files",
+        help="score folders of Parquet, JSONL or TSV files on many workers",
+        description="Score the rows of many files, on processes of this machine or on Ray.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("inputs", nargs="+", metavar="IN", help="files, patterns or folders")
+    parser.add_argument("-o", "--out", required=True, metavar="FOLDER", help="folder of the scores")
+    options.add_metrics(parser, ["bleu"])
+    columns = parser.add_argument_group("columns")
+    columns.add_argument("--hyp", default="hypothesis", metavar="COLUMN")
+    columns.add_argument(
+        "--refs",
+        nargs="+",
+        default=[],
+        metavar="COLUMN",
+        help="columns of references, or one of lists (default: references, reference, reference1…)",
+    )
+    columns.add_argument("--doc", metavar="COLUMN", help="document, kept in the output")
+    columns.add_argument("--id", metavar="COLUMN", help="id, kept in the output")
+    work = parser.add_argument_group("workers")
+    work.add_argument("--engine", default="local", choices=["local", "ray"])
+    work.add_argument("--workers", type=int, metavar="N", help="default: one a processor")
+    work.add_argument("--gpus-per-worker", type=float, default=0, metavar="X")
+    work.add_argument("--ray-address", metavar="ADDRESS", help="default: as ray.init finds it")
+    work.add_argument("--shard", default="1/1", metavar="I/N", help="every N-th from the I-th on")
+    work.add_argument(
+        "--shard-size", type=float, default=16, metavar="MB", help="cut files at about (default 16)"
+    )
+    work.add_argument("--chunk", type=int, metavar="N", help="segments at a time")
+    parser.add_argument(
+        "--to", default="parquet", choices=["parquet", "jsonl"], help="kind of output"
+    )
+    parser.add_argument("-f", "--format", default="text", choices=["text", "json", "tsv", "latex"])
+    parser.add_argument(
+        "--frequencies", nargs="+", default=[], metavar="FILE", help="saved n-gram counts"
+    )
+    parser.add_argument("--trees", action="store_true", help="texts are bracketed trees")
+    parser.add_argument("--on-error", default="stop", choices=["stop", "skip"], help="a bad row")
+    parser.add_argument("--overwrite", action="store_true", help="do away with older outputs")
+    parser.add_argument("--dry-run", action="store_true", help="show the plan, score a sample only")
+    options.add_parsing(parser)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Score, and print one table or object."""
+    from tensormt.scale.driver import plan, score_files
+    from tensormt.scale.estimate import about_rows
+    from tensormt.scale.job import Job
+
+    part, settings = _part(args.shard), _settings(args)
+    size = max(1, round(args.shard_size * 2**20))
+    shards = plan(args.inputs, args.out, size)
+    if args.dry_run:
+        print(_dry_run(args, shards, settings))
+        return 0
+    job = Job(args.out, (), _columns(args))
+    total = about_rows(job, shards[part[0] - 1 :: part[1]])[0]
+    with Progress(total, "score", "rows", quiet=args.quiet) as bar:
+        summary = score_files(
+            args.inputs,
+            args.out,
+            args.metrics,
+            engine=args.engine,
+            workers=args.workers,
+            gpus_per_worker=args.gpus_per_worker,
+            hyp=args.hyp,
+            refs=args.refs,
+            doc=args.doc,
+            id=args.id,
+            format=args.to,
+            part=part,
+            shard_bytes=size,
+            frequencies=args.frequencies,
+            on_error=args.on_error,
+            overwrite=args.overwrite,
+            ray_address=args.ray_address,
+            progress=bar,
+            log=_log if args.quiet else lambda line: None,
+            **settings,
+        )
+    for message in summary.errors:
+        _log(f"skipped {message}")
+    if summary.skipped:
+        _log(f"{summary.skipped:,} rows were skipped, their scores are null")
+    if summary.missing:
+        _log(
+            f"{summary.missing} of {summary.missing + len(summary.outputs)} shards are not done: "
+            "when all parts are, the same command without --shard sums up"
+        )
+        return 0
+    print(_report(args, summary))
+    return 0
+
+
+def _log(line: str) -> None:
+    print(f"tensormt: {line}", file=sys.stderr)
+
+
+def _part(text: str) -> tuple[int, int]:
+    number, slash, count = text.partition("/")
+    if not (slash and number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count)):
+        raise TensorMTError(f"--shard {text}: expected I/N, such as 1/8 up to 8/8")
+    return int(number), int(count)
+
+
+def _columns(args: argparse.Namespace) -> Any:
+    from tensormt.data.records import Columns
+
+    return Columns(args.hyp, tuple(args.refs), args.doc, args.id)
+
+
+def _settings(args: argparse.Namespace) -> dict[str, Any]:
+    """The options of a job that say how trees are made, and where."""
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    cache = args.cache or os.path.join(base, "tensormt", "parses")
+    # a worker sees the devices that are its own; on Ray this machine may have none
+    device = "cuda" if args.gpus_per_worker else options.choose_device(args.device)
+    return {
+        "parser": args.parser,
+        "trusted": args.trusted,
+        "cache": None if args.no_cache else cache,
+        "trees": args.trees,
+        "device": device,
+        "chunk": args.chunk,
+    }
+
+
+def _dry_run(args: argparse.Namespace, shards: list[Any], settings: dict[str, Any]) -> str:
+    from tensormt.scale.estimate import estimate
+    from tensormt.scale.job import Job
+
+    job = Job(args.out, tuple(dict.fromkeys(args.metrics)), _columns(args), args.to, **settings)
+    found = estimate(job, shards)
+    workers = args.workers or len(os.sched_getaffinity(0))
+    seconds = found.seconds(workers)
+    time = f"{seconds / 3600:.1f} h" if seconds >= 3600 else f"{seconds / 60:.1f} min"
+    rows = [
+        ["files", f"{found.files:,}"],
+        ["shards", f"{found.shards:,}"],
+        ["bytes", f"{found.bytes:,}"],
+        ["rows", f"{'' if found.exact else 'about '}{found.rows:,}"],
+        ["rows a second and worker", f"{found.speed:,.0f}"],
+        [f"time with {workers} workers", f"about {time}"],
+    ]
+    if args.format == "json":
+        return json.dumps({**vars(found), "workers": workers, "seconds": seconds}, indent=1)
+    return tables.formatted([["", "plan"], *rows], args.format)
+
+
+def _report(args: argparse.Namespace, summary: Summary) -> str:
+    if args.format == "json":
+        found = {
+            name: {"score": score, "signature": summary.signatures[name]}
+            for name, score in summary.corpus.items()
+        }
+        report = {"systems": {args.hyp: found}, "segments": summary.segments}
+        return json.dumps(report, indent=1, ensure_ascii=False)
+    from tensormt.command.score import cell
+    from tensormt.registry import make
+
+    cells = [cell(make(name), score) for name, score in summary.corpus.items()]
+    table = tables.formatted([["system", *summary.corpus], [args.hyp, *cells]], args.format)
+    if args.format != "text":
+        return table
+    return "\n".join([table, "", *summary.signatures.values()])

@@ -1,0 +1,90 @@
+"""The first pass of NIST, NM and Zipf weights: n-grams are counted a shard, merged, and saved.
+
+Files lie in the folder `counts` of the output, under a name that holds a hash of all shards, so a
+run that was stopped goes on with the shards that are not counted, and a changed input is counted
+anew. Tables that were saved before are taken where they fit.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tensormt.data.shards import Shard, fetched, filesystem, stored
+from tensormt.errors import TensorMTError
+from tensormt.ngram.frequencies import Frequencies
+from tensormt.scale.job import Job, table_key
+from tensormt.scale.worker import Task
+from tensormt.scoring import Scorer
+
+__all__ = ["tables"]
+
+
+def tables(
+    job: Job,
+    shards: Sequence[Shard],
+    mine: Sequence[Shard],
+    saved: Sequence[str],
+    work: Callable[[Job, list[Task]], object],
+) -> dict[str, str]:
+    """The files with the counts that metrics wait for, by table_key; `work` does tasks."""
+    metrics = Scorer(job.metrics).metrics.values()
+    waiting: dict[str, Any] = {key: m for m in metrics if (key := table_key(m)) is not None}
+    found: dict[str, str] = {}
+    for path in saved:
+        with fetched(path) as local:
+            table = Frequencies.load(local)
+        for key, metric in waiting.items():
+            kind = (metric.tokenize, metric.lowercase)
+            if table.kind == kind and table.max_order >= metric.max_order:
+                found[key] = path
+    targets = {k: f"{job.out}/counts/{k}-{_plan(job, shards)}" for k in waiting if k not in found}
+    paths = {key: f"{target}.safetensors" for key, target in targets.items()}
+    missing = {key: targets[key] for key, path in paths.items() if not _exists(path)}
+    if missing:
+        _count(job, shards, mine, missing, work)
+    return found | paths
+
+
+def _count(
+    job: Job,
+    shards: Sequence[Shard],
+    mine: Sequence[Shard],
+    targets: dict[str, str],
+    work: Callable[[Job, list[Task]], object],
+) -> None:
+    def parts(shard: Shard) -> dict[str, str]:
+        return {key: f"{target}/{shard.name}.safetensors" for key, target in targets.items()}
+
+    tasks = [{"do": "count", "shard": shard, "targets": parts(shard)} for shard in mine]
+    work(job, [t for t in tasks if not all(map(_exists, parts(t["shard"]).values()))])  # type: ignore[arg-type]
+    done = sum(all(map(_exists, parts(shard).values())) for shard in shards)
+    if done < len(shards):
+        raise TensorMTError(
+            f"n-grams are counted in {done} of {len(shards)} shards: run this part again when the "
+            "other parts of --shard have counted theirs"
+        )
+    for key, target in targets.items():
+        total: Frequencies | None = None
+        for shard in shards:
+            with fetched(parts(shard)[key]) as path:
+                part = Frequencies.load(path)
+            total = part if total is None else total.merge(part)
+        with stored(f"{target}.safetensors") as path:
+            assert total is not None
+            total.save(path)
+        system, folder = filesystem(target)
+        system.rm(folder, recursive=True)
+
+
+def _plan(job: Job, shards: Sequence[Shard]) -> str:
+    facts = [[shard.path, shard.start, shard.stop, shard.mark] for shard in shards]
+    known = json.dumps([facts, job.columns, job.trees, job.skip])
+    return hashlib.blake2b(known.encode(), digest_size=8).hexdigest()
+
+
+def _exists(path: str) -> bool:
+    system, inner = filesystem(path)
+    return bool(system.exists(inner))

@@ -1,0 +1,216 @@
+"""One worker: reads a shard chunk by chunk, scores it, writes one file; or counts its n-grams.
+
+A worker is an object that any engine can hold: this process, a process of this machine, an actor
+of a cluster. It is told a task and answers with the facts of the shard, or with the sentence that
+says why there are none. As a program (`main`) it reads the job and then tasks from standard input,
+a JSON line each, and answers on standard output; it ends where its standard input does, so that no
+worker outlives its driver for longer than one shard.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from itertools import islice
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from tensormt.data.corpora import Chunk
+from tensormt.data.records import Bad, Record, id_type, records
+from tensormt.data.scorefiles import ScoreFile, read_footer
+from tensormt.data.shards import Shard, place, stored
+from tensormt.errors import TensorMTError
+from tensormt.kernels.exact import carried, to_words
+from tensormt.ngram.frequencies import Frequencies
+from tensormt.scale.job import Job, table_key
+from tensormt.scoring import Scorer
+from tensormt.texts import Texts
+
+__all__ = ["FORMAT", "Task", "Worker", "columns_of", "main"]
+
+FORMAT = "tensormt scores 1"
+_TOLD = 5  # sentences about bad rows that a footer keeps
+
+Task = dict[str, Any]  # "do": score or count, "shard", "fingerprint", "targets"
+
+
+def columns_of(rows: list[Record]) -> tuple[list[str], list[list[str | None]]]:
+    """Hypotheses, and as many lists of references as a row has at most."""
+    most = max((len(row.refs) for row in rows), default=1)
+    refs = [[row.refs[k] if k < len(row.refs) else None for row in rows] for k in range(most)]
+    return [row.hyp for row in rows], refs
+
+
+class Worker:
+    """Does the tasks of one job; weights and tables are loaded once."""
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+
+    @cached_property
+    def scorer(self) -> Scorer:
+        """The metrics, with tables and parser."""
+        return self.job.scorer()
+
+    def run(self, task: Task, progress: Callable[[int], object] = lambda rows: None) -> Task:
+        """The answer to a task: the footer of a shard, or {"error": sentence}."""
+        shard = Shard(*task["shard"])
+        try:
+            if task["do"] == "count":
+                return self._count(shard, task["targets"], progress)
+            return self._score(shard, task, progress)
+        except TensorMTError as error:
+            return {"error": str(error)}
+
+    def _chunks(
+        self, shard: Shard, size: int, digest: hashlib.blake2b | None = None
+    ) -> Iterator[tuple[int, list[Record | Bad]]]:
+        """Rows of the shard, so many at a time, with the number of rows before them."""
+        rows, start = records(shard, self.job.columns, digest), 0
+        while part := list(islice(rows, size)):
+            for row in part:
+                if isinstance(row, Bad) and not self.job.skip:
+                    raise TensorMTError(row.message)
+            yield start, part
+            start += len(part)
+
+    # --- scores -------------------------------------------------------------------------------
+
+    def _score(self, shard: Shard, task: Task, progress: Callable[[int], object]) -> Task:
+        target = self.job.output(shard)
+        done = read_footer(target)  # by another driver, since this one made its plan
+        if done is not None and done.get("fingerprint") == task["fingerprint"]:
+            progress(done["rows"])
+            return done
+        names = list(self.scorer.metrics)
+        kept = {"id": id_type(shard, self.job.columns)} if self.job.columns.id else {}
+        if self.job.columns.doc:
+            kept["doc"] = "string"
+        digest = hashlib.blake2b(digest_size=16)
+        sums: dict[str, Tensor] = {}
+        began, rows, references = time.process_time(), 0, 0
+        told: list[str] = []
+        skipped = 0
+        with ScoreFile(target, {**kept, **dict.fromkeys(names, "double")}) as file:
+            for start, part in self._chunks(shard, self.job.chunk_size(self.scorer), digest):
+                found, bad = self._statistics(shard, start, part)
+                good = [k for k in range(len(part)) if k not in bad]
+                columns: dict[str, list[Any]] = {
+                    name: self._kept(part, name, kind) for name, kind in kept.items()
+                }
+                columns |= {name: [None] * len(part) for name in names}
+                for name, scores in self.scorer.segment_scores(found).items() if good else ():
+                    for k, score in zip(good, scores.tolist(), strict=True):
+                        columns[name][k] = score
+                    words = to_words(found[name]).sum(0)
+                    sums[name] = carried(sums[name] + words) if name in sums else words
+                for row in part:
+                    references = max(references, len(row.refs) if isinstance(row, Record) else 0)
+                file.add(columns)
+                rows, skipped = rows + len(part), skipped + len(bad)
+                told += list(bad.values())[: _TOLD - len(told)]
+                progress(len(part))
+            footer = {
+                "format": FORMAT,
+                "fingerprint": task["fingerprint"],
+                "input": [shard.path, shard.start, shard.stop, shard.mark, digest.hexdigest()],
+                "rows": rows,
+                "skipped": skipped,
+                "errors": told,
+                "references": references,
+                "signatures": {name: self.scorer.signature(name, references) for name in names},
+                "statistics": {name: words.tolist() for name, words in sums.items()},
+                "cpu_seconds": time.process_time() - began,
+            }
+            file.finish(footer)
+        return footer
+
+    def _kept(self, part: list[Record | Bad], name: str, kind: str) -> list[Any]:
+        values = [getattr(row, name, None) for row in part]
+        if kind == "int64":
+            return values
+        return [None if value is None else str(value) for value in values]
+
+    def _statistics(
+        self, shard: Shard, start: int, part: list[Record | Bad]
+    ) -> tuple[dict[str, Tensor], dict[int, str]]:
+        """Statistics of the good rows by metric, and sentences about the others by their place."""
+        bad = {k: row.message for k, row in enumerate(part) if isinstance(row, Bad)}
+        rows = {k: row for k, row in enumerate(part) if isinstance(row, Record)}
+        tables: list[dict[str, Tensor]] = []
+
+        def score(some: list[int]) -> None:
+            """Score rows; a row that cannot be scored is found by halving."""
+            hyps, refs = columns_of([rows[k] for k in some])
+            try:
+                tables.append(self.scorer.statistics(Chunk(0, {"": hyps}, refs, None))[""])
+            except TensorMTError as error:
+                if len(some) > 1:
+                    score(some[: len(some) // 2])
+                    score(some[len(some) // 2 :])
+                    return
+                message = f"{place(shard, start + some[0])}: {error}"
+                if not self.job.skip:
+                    raise TensorMTError(message) from None
+                bad[some[0]] = message
+
+        if rows:
+            score(list(rows))
+        joined = {
+            name: torch.cat([table[name] for table in tables])
+            for name in (self.scorer.metrics if tables else ())
+        }
+        return joined, dict(sorted(bad.items()))
+
+    # --- counts -------------------------------------------------------------------------------
+
+    def _count(
+        self, shard: Shard, targets: dict[str, str], progress: Callable[[int], object]
+    ) -> Task:
+        """Count the n-grams of the references, a file for each table that metrics wait for."""
+        scorer = Scorer(self.job.metrics, device=self.job.device)
+        trees = self.job.tree_source(scorer) if self.job.trees else None
+        waiting: dict[str, Any] = {}
+        for metric in scorer.metrics.values():
+            key = table_key(metric)
+            if key in targets:
+                waiting.setdefault(str(key), metric)
+        rows = 0
+        for _, part in self._chunks(shard, self.job.chunk_size(scorer)):
+            good = [row for row in part if isinstance(row, Record)]
+            _, refs = columns_of(good)
+            texts = Texts(refs, trees, self.job.device)
+            for metric in waiting.values():
+                metric.fit(texts.read(metric.reads))
+            rows += len(part)
+            progress(len(part))
+        for key, metric in waiting.items():
+            with stored(targets[key]) as path:
+                (metric.counts or Frequencies(metric.max_order)).save(path)
+        return {"rows": rows}
+
+
+def main() -> None:
+    """Do tasks from standard input until it ends."""
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # whatever prints must not disturb the answers
+    torch.set_num_threads(1)
+    worker = Worker(Job.of_json(sys.stdin.readline()))
+
+    def tell(answer: Task) -> None:
+        answers.write(json.dumps(answer) + "\n")
+        answers.flush()
+
+    try:
+        tell({"ready": os.getpid()})
+        for line in sys.stdin:
+            tell({"done": worker.run(json.loads(line), lambda rows: tell({"rows": rows}))})
+    except (BrokenPipeError, KeyboardInterrupt):
+        os._exit(1)  # the driver has gone away
