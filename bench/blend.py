@@ -41,21 +41,29 @@ SINGLE = {
     "DSTM-2 F1": "dstm:max_depth=2,balance=f1",
     "blend": "blend",
 }
+_WORDS = "hwcm:max_length=1,balance=f1"
+_CHAINS = "hwcm:max_length=2,balance=f1"
+_LABELS = "stm:max_depth=1,balance=f1"
+_RULES = "stm:max_depth=2,balance=f1"
+_HEADS = "dstm:max_depth=2,balance=f1"
 CANDIDATES = {
-    "chrF+HWCM2": "chrf+hwcm:max_length=2,balance=f1",
-    "chrF+STM2": "chrf+stm:max_depth=2,balance=f1",
-    "chrF+HWCM2+STM2": "chrf+hwcm:max_length=2,balance=f1+stm:max_depth=2,balance=f1",
-    "chrF+HWCM1+STM2": "chrf+hwcm:max_length=1,balance=f1+stm:max_depth=2,balance=f1",
-    "chrF+HWCM2+STM3": "chrf+hwcm:max_length=2,balance=f1+stm:max_depth=3,balance=f1",
-    "chrF++ HWCM2 STM2": "chrf:word_order=2+hwcm:max_length=2,balance=f1+stm:max_depth=2,balance=f1",
-    "chrF BLEU2 HWCM2 STM2": "chrf+bleu:max_order=2+hwcm:max_length=2,balance=f1"
-    "+stm:max_depth=2,balance=f1",
-    "chrF chrF++ HWCM2 STM2": "chrf+chrf:word_order=2+hwcm:max_length=2,balance=f1"
-    "+stm:max_depth=2,balance=f1",
-    "chrF DSTM2 STM2": "chrf+dstm:max_depth=2,balance=f1+stm:max_depth=2,balance=f1",
-    "chrF HWCM2 STM2 TKM": "chrf+hwcm:max_length=2,balance=f1+stm:max_depth=2,balance=f1"
-    "+tkm:decay=0.2",
+    "chrF HWCM2": f"chrf+{_CHAINS}",
+    "chrF HWCM2 STM2": f"chrf+{_CHAINS}+{_RULES}",
+    "chrF++ HWCM2 STM2": f"chrf:word_order=2+{_CHAINS}+{_RULES}",
+    "chrF BLEU2 HWCM2 STM2": f"chrf+bleu:max_order=2+{_CHAINS}+{_RULES}",
+    "chrF DSTM2 STM2": f"chrf+{_HEADS}+{_RULES}",
+    "chrF HWCM1": f"chrf+{_WORDS}",
+    "chrF HWCM1 STM2": f"chrf+{_WORDS}+{_RULES}",
+    "chrF HWCM1 STM1": f"chrf+{_WORDS}+{_LABELS}",
+    "chrF BLEU2 HWCM1 STM2": f"chrf+bleu:max_order=2+{_WORDS}+{_RULES}",
+    "chrF BLEU4 HWCM1 STM2": f"chrf+bleu+{_WORDS}+{_RULES}",
+    "chrF BLEU4 HWCM1": f"chrf+bleu+{_WORDS}",
+    "chrF BLEU4": "chrf+bleu",
+    "lowercased, BLEU-2": f"chrf:lowercase=yes+bleu:max_order=2,lowercase=yes+{_WORDS}+{_RULES}",
+    "lowercased, no STM": f"chrf:lowercase=yes+bleu:lowercase=yes+{_WORDS}",
+    "chrF HWCM2 STM2 TKM": f"chrf+{_CHAINS}+{_RULES}+tkm:decay=0.2",
 }
+NAMES = ("segment r", "pairs", "system r")
 
 
 def load(folder: Path, name: str) -> TestSet:
@@ -111,6 +119,12 @@ class Agreement:
         return torch.stack([segment, pairs, pearson(means, systems)])
 
 
+def interval(values: Tensor) -> str:
+    """The value on all segments, and where 95% of the draws lie."""
+    low, high = values[1:].quantile(torch.tensor([0.025, 0.975], dtype=values.dtype)).tolist()
+    return f"{float(values[0]):+.3f} [{low:+.3f}, {high:+.3f}]"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--data", type=Path, required=True)
@@ -134,28 +148,13 @@ def main() -> None:
                 rows = torch.einsum("dn,snk->dsk", agreement.weights, scores.statistics.double())
                 figures[key] = agreement(scores.segments, scores.score(rows))
             print(f"\n{name}, {human}: {len(test)} segments, {len(test.systems)} systems")
-            print(
-                f"{'':24}{'segment r':>10}{'pairs':>8}{'system r':>10}   difference to BLEU-4 (95%)"
-            )
             for key, value in figures.items():
-                gap = value - figures["BLEU-4"]
-                cells = [
-                    f"{float(gap[k, 0]):+.3f} [{float(gap[k, 1:].quantile(0.025)):+.3f}, "
-                    f"{float(gap[k, 1:].quantile(0.975)):+.3f}]"
-                    for k in range(3)
-                ]
-                other = value - figures["chrF"]
-                cells += [
-                    f"| to chrF {float(other[k, 0]):+.3f} [{float(other[k, 1:].quantile(0.025)):+.3f}, "
-                    f"{float(other[k, 1:].quantile(0.975)):+.3f}]"
-                    for k in range(3)
-                ]
-                first = "".join(
-                    f"{float(v):>{w}.3f}" for v, w in zip(value[:, 0], (10, 8, 10), strict=True)
-                )
-                print(f"{key:24}{first}   {'  '.join(cells)}")
+                print(f"{key:24}" + "".join(f"{float(v):10.3f}" for v in value[:, 0]))
                 sums[key].append(value[:, 0].tolist())
-    print("\nmean over sets and human scores: segment r, pairs, system r")
+            for other in ("BLEU-4", "chrF"):
+                gap = figures["blend"] - figures[other]
+                print(f"{'blend less ' + other:24}" + "  ".join(map(interval, gap)))
+    print(f"\nmean over sets and human scores: {', '.join(NAMES)}")
     for key, rows in sums.items():
         means = torch.tensor(rows, dtype=torch.float64).mean(0).tolist()
         print(f"{key:24}" + "".join(f"{value:10.3f}" for value in means))

@@ -34,11 +34,12 @@ import bleuscore
 import torch
 from nltk.translate.nist_score import corpus_nist
 from sacrebleu.metrics import BLEU as SacreBLEU
+from sacrebleu.metrics import CHRF
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 from sacrebleu.tokenizers.tokenizer_re import TokenizerRegexp
 from torchmetrics.functional.text import sacre_bleu_score
 
-from tensormt.ngram import BLEU, BM, BMA, NIST, NM, References
+from tensormt.ngram import BLEU, BM, BMA, NIST, NM, ChrF, References
 from tensormt.text.tokens import TokenBatch
 
 SYSTEMS = 9
@@ -173,6 +174,30 @@ def measures(
         lambda: plain.corpus(TokenBatch.from_text(hyps), ready),
         lambda: cached.corpus_score(hyps, None),
         12,
+    )
+
+    chrf, letters = ChrF(), CHRF()
+    streams = [TokenBatch.from_text(stream, "none") for stream in refs]
+
+    def characters() -> torch.Tensor:
+        batch, *others = TokenBatch.from_texts([hyps, *refs], "none")
+        return chrf(batch, others)
+
+    def strings() -> list[float]:
+        pairs = zip(hyps, lists, strict=True)
+        return [letters.sentence_score(line, own).score for line, own in pairs]
+
+    gap = (characters() - torch.tensor(strings(), dtype=torch.float64)).abs().max()
+    check("segment chrF", float(gap), 0.0, 1e-9)
+    yield "segment chrF / sacrebleu", characters, strings, 20
+    kept = CHRF(references=refs)
+    own = float(chrf.corpus(TokenBatch.from_text(hyps, "none"), streams))
+    check("corpus chrF", own, kept.corpus_score(hyps, None).score, 1e-9)
+    yield (
+        "corpus chrF, references cached / sacrebleu",
+        lambda: chrf.corpus(TokenBatch.from_text(hyps, "none"), streams),
+        lambda: kept.corpus_score(hyps, None),
+        10,
     )
 
     def whole(smooth: str = "none") -> float:

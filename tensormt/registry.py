@@ -148,7 +148,10 @@ ENTRIES: dict[str, Entry] = {
 
 
 # means with a name of their own
-MEANS = {"blend": "chrf+hwcm:max_length=2,balance=f1+stm:max_depth=2,balance=f1"}
+MEANS = {
+    "blend": "chrf:lowercase=yes+bleu:lowercase=yes+hwcm:max_length=1,balance=f1"
+    "+stm:max_depth=2,balance=f1"
+}
 
 
 class _Classes(Mapping[str, "type[Metric[Any]]"]):
