@@ -99,7 +99,7 @@ def job(systems: int = 15, segments: int = 1500, metrics: int = 20) -> None:
             )
         )
         print(
-            f"  test    spa, {permutations:4} sign changes  {seconds * 10:8.2f} s a pair of metrics,"
+            f"  test    spa, {permutations:4} sign changes {seconds * 10:8.2f} s a pair of metrics,"
             f" {seconds * 10 * pairs / 60:.1f} min for {pairs} (from 100 of 1,000 draws)"
         )
 
