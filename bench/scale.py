@@ -1,6 +1,6 @@
 """Many shards: rows a second of one and two workers, local and Ray, against a sacrebleu pool.
 
-    python bench/scale.py [--rows N] [--metrics M…] [--engines local ray] [--json]
+    python bench/scale.py [--rows N] [--metrics M…] [--engines local ray]
     python bench/scale.py --memory 5000000 [--workers N]
     python bench/scale.py --cost FOLDER [--rows N]
 
@@ -221,7 +221,6 @@ def main() -> None:
     parser.add_argument("--memory", type=int, metavar="ROWS")
     parser.add_argument("--cost", type=Path, metavar="FOLDER")
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as name:
@@ -235,28 +234,28 @@ def main() -> None:
             return
         check(home)
         written(home / "data", args.rows, args.files)
-        runs: dict[str, dict[str, float]] = {}
-        for workers in (1, 2):
-            for engine in args.engines:
+        print(
+            f"{args.rows:,} rows, {' '.join(args.metrics)}; load average {os.getloadavg()[0]:.1f}"
+        )
+        print(f"{'':24} start-up s   seconds     rows/s  CPU µs/row", flush=True)
+        found: dict[str, float] = {}
+        for engine in args.engines:
+            for workers in (1, 2):
                 out = home / f"{engine}-{workers}"
-                name = f"{engine}, {workers} worker{'s' * (workers > 1)}"
-                runs[name] = ours(home / "data", out, args.metrics, engine, workers)
+                found = ours(home / "data", out, args.metrics, engine, workers)
+                show(f"{engine}, {workers} worker{'s' * (workers > 1)}", found)
         if args.metrics == ["bleu"]:
             for workers in (1, 2):
-                found = peer(home / "data", workers)
-                runs[f"sacrebleu pool, {workers}"] = found
-                assert abs(found["bleu"] - runs["local, 1 worker"]["bleu"]) < 1e-9
-    load = os.getloadavg()[0]
-    if args.json:
-        print(json.dumps({"runs": runs, "load": load}, indent=1))
-        return
-    print(f"{args.rows:,} rows, {' '.join(args.metrics)}; load average {load:.1f} at the end")
-    print(f"{'':24} start-up s   seconds     rows/s  CPU µs/row")
-    for name, run in runs.items():
-        speed, micro = run["rows"] / run["seconds"], run["cpu"] / run["rows"] * 1e6
-        print(
-            f"{name:24} {run['start-up']:10.1f} {run['seconds']:9.1f} {speed:10,.0f} {micro:11.1f}"
-        )
+                other = peer(home / "data", workers)
+                assert abs(other["bleu"] - found["bleu"]) < 1e-9
+                show(f"sacrebleu pool, {workers}", other)
+
+
+def show(name: str, run: dict[str, float]) -> None:
+    """A line of the table."""
+    speed, micro = run["rows"] / run["seconds"], run["cpu"] / run["rows"] * 1e6
+    times = f"{run['start-up']:10.1f} {run['seconds']:9.1f}"
+    print(f"{name:24} {times} {speed:10,.0f} {micro:11.1f}", flush=True)
 
 
 if __name__ == "__main__":
