@@ -10,6 +10,10 @@ batch whose table would exceed --most-gigabytes is not given to it (it holds thr
 a shorter --length lets it run on larger batches). `pip install --no-deps rxlm`
 brings it without its other dependencies; without it that part says so and is left out.
 
+Then minimum Bayes risk decoding of text, 64 hypotheses with 64 pseudo-references a segment, against
+mbrs (PyPI, see examples/mbr.py), by all pairs and by averaged references; and self-BLEU of 64 to
+512 samples, which grows nearly as their number.
+
 Every result is compared with the peer's before a time is printed. Times are processor time of the
 process, in turn, the shortest of a few. Last, what the other rewards of the same step cost.
 """
@@ -17,6 +21,7 @@ process, in turn, the shortest of a few. Last, what the other rewards of the sam
 import argparse
 import json
 import os
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -29,7 +34,11 @@ from torch import Tensor
 
 import tensormt as tm
 from tensormt.train.functional import scores
+from tensormt.train.mbr import best, nbest
 from tensormt.train.rewards import Reward
+from tensormt.train.textreward import TextReward
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "examples"))
 
 VOCABULARY, PAD = 100_000, 0
 
@@ -166,6 +175,42 @@ def against_tensorbleu(repeats: int, most: float, length: int) -> list[dict[str,
     return rows
 
 
+def against_mbrs(repeats: int) -> list[dict[str, float | str]]:
+    """MBR of text, 64 × 64; the choices and their scores are compared first."""
+    from mbr import load_mbrs, same_choice, seconds
+
+    peers = load_mbrs()
+    if peers is None:
+        return []
+    samples, _ = made(3, 64, 1)
+    texts = [strings(row) for row in samples]
+    reward = TextReward(tm.BLEU(effective_order=True))
+    rows: list[dict[str, float | str]] = []
+    for name, decoder, ours in (
+        ("all pairs", peers[0], lambda some: nbest(reward.utility(some))),
+        ("averaged references", peers[1], lambda some: best(reward.aggregate(some))),
+    ):
+        mine, theirs = [], []
+        for own in texts:
+            found = ours([own])
+            peer, spent = seconds(lambda own=own, decoder=decoder: decoder.decode(own, own))
+            theirs.append(spent)
+            same_choice(name, own, type(found)(found.indices[0], found.scores[0]), peer)
+            mine += [seconds(lambda own=own, ours=ours: ours([own]))[1] for _ in range(repeats)]
+        rows.append({"by": name, "ours ms": min(mine) * 1e3, "peer ms": min(theirs) * 1e3})
+    return rows
+
+
+def self_scores() -> dict[int, float]:
+    """Milliseconds of self-BLEU of one segment by the number of samples."""
+    reward = Reward(tm.BLEU(effective_order=True), pad=PAD)
+    found = {}
+    for number in (64, 128, 256, 512):
+        samples, _ = made(1, number, 1)
+        found[number] = compare(lambda s=samples: reward.self_score(s), lambda: None, 2)[0] * 1e3
+    return found
+
+
 def others() -> dict[str, float]:
     """Milliseconds of the other rewards of the same step."""
     samples, refs = made(64, 8, 2)
@@ -189,12 +234,25 @@ def main() -> None:
     torch.set_num_threads(1)
     loop = against_sacrebleu(options.repeats)
     table = against_tensorbleu(options.repeats, options.most_gigabytes, options.length)
+    decoding = against_mbrs(options.repeats)
+    alike = self_scores()
     rest = others()
-    for row in (loop, *table):
+    for row in (loop, *table, *decoding):
         if "peer ms" in row:
             row["ratio"] = float(row["peer ms"]) / float(row["ours ms"])
     if options.json:
-        print(json.dumps({"sacrebleu": loop, "tensorbleu": table, "others": rest}, indent=1))
+        print(
+            json.dumps(
+                {
+                    "sacrebleu": loop,
+                    "tensorbleu": table,
+                    "mbrs": decoding,
+                    "self": alike,
+                    "others": rest,
+                },
+                indent=1,
+            )
+        )
         return
     print(
         f"64 x 8 samples, 2 references: ours {loop['ours ms']:.2f} ms, sacrebleu's loop "
@@ -208,6 +266,14 @@ def main() -> None:
             line += f"; TensorBLEU {row['peer ms']:9.1f} ms, +{row['peer MB']:.0f} MB"
             line += f"; ratio {row['ratio']:.1f}"
         print(line if "ratio" in row else f"{line}; TensorBLEU {row['peer']}")
+    if not decoding:
+        print("mbrs is not installed: see examples/mbr.py")
+    for row in decoding:
+        print(
+            f"MBR 64 x 64, {row['by']}: ours {row['ours ms']:.1f} ms, "
+            f"mbrs {row['peer ms']:.0f} ms, ratio {row['ratio']:.0f}"
+        )
+    print("self-BLEU: " + ", ".join(f"{k} samples {value:.1f} ms" for k, value in alike.items()))
     for name, value in rest.items():
         print(f"{name:28} {value:8.2f} ms")
 

@@ -9,6 +9,7 @@ against the peer's before anything is timed. The times of growth are per pair of
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import math
 import random
@@ -84,10 +85,10 @@ def nltk_stm(hyp: str, ref: str, depth: int) -> float:
         return counts
 
     fractions = []
-    for ours, theirs in zip(keys(hyp), keys(ref), strict=True):
-        total = sum(ours.values())
+    for hyp_keys, ref_keys in zip(keys(hyp), keys(ref), strict=True):
+        total = sum(hyp_keys.values())
         if total:
-            fractions.append(sum(min(n, theirs[key]) for key, n in ours.items()) / total)
+            fractions.append(sum(min(n, ref_keys[key]) for key, n in hyp_keys.items()) / total)
     return sum(fractions) / len(fractions)
 
 
@@ -143,10 +144,10 @@ def plain_hwcm(
         return counts
 
     fractions = []
-    for ours, theirs in zip(chains(*hyp), chains(*ref), strict=True):
-        total = sum(ours.values())
+    for hyp_keys, ref_keys in zip(chains(*hyp), chains(*ref), strict=True):
+        total = sum(hyp_keys.values())
         if total:
-            found = sum(min(n, theirs[key]) for key, n in ours.items()) / total
+            found = sum(min(n, ref_keys[key]) for key, n in hyp_keys.items()) / total
             fractions.append(found or 1e-3)
     return sum(fractions) / len(fractions)
 
@@ -154,9 +155,9 @@ def plain_hwcm(
 # --- the comparison -----------------------------------------------------------------------------
 
 
-def close(ours: torch.Tensor, theirs: list[float]) -> None:
-    expected = torch.tensor(theirs, dtype=torch.float64)
-    assert torch.allclose(ours, expected, rtol=1e-9, atol=1e-12), (ours - expected).abs().max()
+def close(found: torch.Tensor, peer: list[float]) -> None:
+    expected = torch.tensor(peer, dtype=torch.float64)
+    assert torch.allclose(found, expected, rtol=1e-9, atol=1e-12), (found - expected).abs().max()
 
 
 def anew(batch: tm.TreeBatch) -> tm.TreeBatch:
@@ -178,9 +179,9 @@ def compare(segments: int) -> list[dict[str, object]]:
     for line, again in zip(hyps[:few], batch.to_brackets(), strict=True):
         assert nltk.Tree.fromstring(line) == nltk.Tree.fromstring(again)
     stm, tkm, hwcm = tm.STM(4), tm.TKM(), tm.HWCM(4)
-    there = (read(hyps[:few]), [read(refs[:few])])
-    close(stm(*there), [nltk_stm(h, r, 4) for h, r in zip(hyps[:few], refs, strict=False)])
-    close(tkm(*there), [nltk_tkm(h, r) for h, r in zip(hyps[:few], refs, strict=False)])
+    batches = (read(hyps[:few]), [read(refs[:few])])
+    close(stm(*batches), [nltk_stm(h, r, 4) for h, r in zip(hyps[:few], refs, strict=False)])
+    close(tkm(*batches), [nltk_tkm(h, r) for h, r in zip(hyps[:few], refs, strict=False)])
     from_heads = tm.TreeBatch.from_heads
     arrays = [from_heads(*side) for side in heads]
     found = hwcm(from_heads(*heads[0])[:few], [from_heads(*heads[1])[:few]])
@@ -220,9 +221,10 @@ def compare(segments: int) -> list[dict[str, object]]:
     ]
     rows: list[dict[str, object]] = []
     for name, peer, ours, goal in jobs:
-        theirs, mine = timed(peer) / few * 1e6, timed(ours) / segments * 1e6
+        peer_us, ours_us = timed(peer) / few * 1e6, timed(ours) / segments * 1e6
+        ratio = peer_us / ours_us
         rows.append(
-            {"job": name, "peer_us": theirs, "ours_us": mine, "ratio": theirs / mine, "goal": goal}
+            {"job": name, "peer_us": peer_us, "ours_us": ours_us, "ratio": ratio, "goal": goal}
         )
     return rows
 
@@ -250,6 +252,26 @@ def growth() -> list[dict[str, object]]:
     return rows
 
 
+def single(count: int = 100) -> list[dict[str, object]]:
+    """Milliseconds of one segment at a time, from trees."""
+    sides = [[tm.TreeBatch.from_brackets([s]) for s in sentences(count, 20, k)] for k in (5, 6)]
+
+    def run(metric: Callable[..., torch.Tensor]) -> None:
+        for hyp, ref in zip(*sides, strict=True):
+            metric(again(hyp), [again(ref)])
+
+    return [
+        {"metric": metric.name, "ms": timed(lambda m=metric: run(m)) / count * 1e3, "goal": 1.5}
+        for metric in (tm.STM(4), tm.HWCM(4), tm.DSTM(3), tm.TKM(), tm.DTKM())
+    ]
+
+
+def again(batch: tm.TreeBatch) -> tm.TreeBatch:
+    """The same trees as they were read, without anything derived from them."""
+    nodes = dataclasses.replace(batch.nodes)
+    return tm.TreeBatch.from_nodes(nodes, batch.labels, batch.words, batch.kind)
+
+
 def main() -> None:
     """Check, time, print a table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -257,7 +279,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="write the figures to this file")
     args = parser.parse_args()
     torch.set_num_threads(1)
-    jobs, powers = compare(args.segments), growth()
+    jobs, powers, singles = compare(args.segments), growth(), single()
     print(f"{'job (µs a segment)':34}{'peer':>10}{'ours':>10}{'ratio':>8}{'goal':>6}")
     for row in jobs:
         print(
@@ -272,8 +294,12 @@ def main() -> None:
             f"{row['metric']:34}{row['us_20_words']:10.1f}{row['us_200_words']:10.1f}"
             f"{row['power']:8.2f}{row['goal']:6}"
         )
+    print(f"\n{'one segment, from trees':34}{'ms':>10}{'goal':>10}")
+    for row in singles:
+        print(f"{row['metric']:34}{row['ms']:10.2f}{row['goal']:10}")
     if args.json:
-        args.json.write_text(json.dumps({"jobs": jobs, "growth": powers}, indent=1) + "\n")
+        figures = {"jobs": jobs, "growth": powers, "single": singles}
+        args.json.write_text(json.dumps(figures, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,14 +1,23 @@
-"""tensormt: syntactic and multi-reference evaluation of machine translation on torch tensors."""
+"""tensormt: syntactic and multi-reference evaluation of machine translation on torch tensors.
 
-from typing import Any
+Names are loaded when they are first asked for: importing the package imports nothing heavy.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from tensormt.errors import TensorMTError
-from tensormt.ngram import BLEU, BM, BMA, NIST, NM, Frequencies, References
-from tensormt.scoring import Result, score
-from tensormt.syntax import DSTM, DTKM, HWCM, STM, TKM
-from tensormt.text.tokens import TokenBatch
-from tensormt.trees import TreeBatch
 from tensormt.version import __version__
+
+if TYPE_CHECKING:
+    from tensormt import metaeval, qarla
+    from tensormt.combined import Mean, Queen
+    from tensormt.ngram import BLEU, BM, BMA, NIST, NM, ChrF, Frequencies, References
+    from tensormt.parser import Parser
+    from tensormt.scoring import Result, score
+    from tensormt.syntax import DSTM, DTKM, HWCM, STM, TKM
+    from tensormt.text.tokens import TokenBatch
+    from tensormt.trees import TreeBatch
 
 __all__ = [
     "BLEU",
@@ -21,8 +30,11 @@ __all__ = [
     "NM",
     "STM",
     "TKM",
+    "ChrF",
     "Frequencies",
+    "Mean",
     "Parser",
+    "Queen",
     "References",
     "Result",
     "TensorMTError",
@@ -34,15 +46,32 @@ __all__ = [
     "score",
 ]
 
+# module → the public names that it brings; a room of its own brings itself
+_NAMES = {
+    "combined": "Mean Queen",
+    "ngram": "BLEU BM BMA NIST NM ChrF Frequencies References",
+    "syntax": "DSTM DTKM HWCM STM TKM",
+    "parser": "Parser",
+    "scoring": "Result score",
+    "text.tokens": "TokenBatch",
+    "trees": "TreeBatch",
+    "metaeval": "",
+    "qarla": "",
+}
+_HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}
+
 
 def __getattr__(name: str) -> Any:
-    """Load the parser, QARLA and meta-evaluation when they are first asked for."""
-    if name == "Parser":
-        from tensormt.parser import Parser
+    """Load a public name when it is first asked for."""
+    if name in _HOMES:
+        value = getattr(import_module(f"tensormt.{_HOMES[name]}"), name)
+    elif name in _NAMES:
+        value = import_module(f"tensormt.{name}")
+    else:
+        raise AttributeError(f"module 'tensormt' has no attribute {name!r}")
+    globals()[name] = value
+    return value
 
-        return Parser
-    if name in ("metaeval", "qarla"):
-        from importlib import import_module
 
-        return import_module(f"tensormt.{name}")
-    raise AttributeError(f"module 'tensormt' has no attribute {name!r}")
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-__all__ = ["NoReference", "TensorMTError"]
+__all__ = ["SegmentError", "TensorMTError"]
 
 
 class TensorMTError(ValueError):
     """Input that cannot be used as it is; the message is one sentence for whoever gave it."""
 
 
-class NoReference(TensorMTError):
-    """A segment (counted from 1) without any reference."""
+class SegmentError(TensorMTError):
+    """What is wrong with a segment (counted from 1): «segment 3 has no reference: …»."""
 
-    def __init__(self, segment: int, advice: str) -> None:
-        super().__init__(f"segment {segment} has no reference: {advice}")
-        self.segment, self.advice = segment, advice
+    def __init__(self, segment: int, trouble: str) -> None:
+        super().__init__(f"segment {segment} {trouble}")
+        self.segment, self.trouble = segment, trouble
 
-    def after(self, segments: int) -> NoReference:
+    def after(self, segments: int) -> SegmentError:
         """The same for a segment that stands behind so many others."""
-        return NoReference(self.segment + segments, self.advice)
+        return SegmentError(self.segment + segments, self.trouble)
 
-    def __reduce__(self) -> tuple[type[NoReference], tuple[int, str]]:
-        return NoReference, (self.segment, self.advice)
+    def __reduce__(self) -> tuple[type[SegmentError], tuple[int, str]]:
+        return SegmentError, (self.segment, self.trouble)

@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 
 from tensormt.errors import TensorMTError
-from tensormt.reading import Reading
+from tensormt.reading import Reading, reads_trees
 from tensormt.version import __version__
 
 __all__ = ["Metric", "check_aligned"]
@@ -45,6 +45,7 @@ class Metric(ABC, Generic[Batch]):
 
     name: ClassVar[str]
     digits: ClassVar[int] = 4  # behind the point, where a score is shown to people
+    scale: ClassVar[float | None] = 1.0  # the largest score; None: there is none
 
     @property
     @abstractmethod
@@ -66,6 +67,12 @@ class Metric(ABC, Generic[Batch]):
         `segment` says whether rows are single segments; None: those that count one segment are.
         """
 
+    @property
+    def width(self) -> int:
+        """The number of statistics, K."""
+        none: Any = self.reads.none()
+        return self.statistics(none, [none]).shape[1]
+
     def __call__(self, hyp: Batch, refs: Sequence[Batch]) -> Tensor:
         """Segment scores, float64 [B]."""
         return self.score(self.statistics(hyp, refs), segment=True)
@@ -73,6 +80,11 @@ class Metric(ABC, Generic[Batch]):
     def corpus(self, hyp: Batch, refs: Sequence[Batch]) -> Tensor:
         """The corpus score, float64 []."""
         return self.score(self.statistics(hyp, refs).sum(0), segment=False)
+
+    @property
+    def reads_trees(self) -> bool:
+        """Whether trees are part of what the metric reads."""
+        return reads_trees(self.reads)
 
     @property
     def awaits_counts(self) -> bool:

@@ -6,18 +6,33 @@ A metric declares it (`metric.reads`); whoever has texts asks for it and prepare
     Tokens("13a", lowercase=False)      a TokenBatch; the metric lowers the case itself
     Trees("constituency")               a TreeBatch of bracketed trees
     Trees("dependency")                 a TreeBatch of either kind: head rules turn brackets
+    Several((…, …))                     Views: the same segments in each of these readings
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import torch
+from torch import Tensor
 
 from tensormt.errors import TensorMTError
 from tensormt.text.tokens import TokenBatch
 from tensormt.trees.batch import TreeBatch
 
-__all__ = ["Reading", "Tokens", "Trees"]
+__all__ = [
+    "Reading",
+    "ReferenceViews",
+    "Several",
+    "Tokens",
+    "Trees",
+    "Views",
+    "reads_trees",
+    "view",
+    "views",
+]
 
 
 @dataclass(frozen=True)
@@ -35,6 +50,10 @@ class Tokens:
                 "TokenBatch.from_text(lines)"
             )
 
+    def none(self) -> TokenBatch:
+        """A batch without segments."""
+        return TokenBatch.from_text([], self.tokenize)
+
     def of(self, batch: TokenBatch) -> Tokens:
         """The reading that a batch of tokens really gives to this metric."""
         return Tokens(batch.tokenize, self.lowercase or batch.lowercase)
@@ -45,6 +64,10 @@ class Trees:
     """Trees: of constituents, or of dependencies (made by head rules where there are brackets)."""
 
     kind: str = "constituency"
+
+    def none(self) -> TreeBatch:
+        """A batch without segments."""
+        return TreeBatch.from_brackets([])
 
     def check(self, metric: str, batch: Any) -> None:
         """Raise unless the batch holds trees that fit."""
@@ -60,9 +83,83 @@ class Trees:
             )
 
 
-Reading = Tokens | Trees
+@dataclass(frozen=True)
+class Several:
+    """Several readings side by side, one for each member of a combined metric."""
+
+    parts: tuple[Reading, ...]
+
+    def none(self) -> Views:
+        """A batch without segments."""
+        return Views(part.none() for part in self.parts)
+
+    def check(self, metric: str, batch: Any) -> None:
+        """Raise unless the batch has the readings, or is one that fits all of them."""
+        for number, part in enumerate(self.parts):
+            part.check(metric, view(batch, number))
+
+
+Reading = Tokens | Trees | Several
+
+
+def reads_trees(reading: Reading) -> bool:
+    """Whether trees are part of a reading."""
+    if isinstance(reading, Several):
+        return any(map(reads_trees, reading.parts))
+    return isinstance(reading, Trees)
+
+
+class Views:
+    """The same segments in several readings: `parts`, a batch each."""
+
+    def __init__(self, parts: Iterable[Any]) -> None:
+        self.parts = tuple(parts)
+
+    def __len__(self) -> int:
+        return len(self.parts[0])
+
+    def __getitem__(self, index: Any) -> Views:
+        return Views(part[index] for part in self.parts)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the tensors are."""
+        device: torch.device = self.parts[0].device
+        return device
+
+    @property
+    def lengths(self) -> Tensor:
+        """Lengths of the segments in the first reading, int64 [B]; 0: there is no text."""
+        lengths: Tensor = self.parts[0].lengths
+        return lengths
+
+
+class ReferenceViews(Sequence[Views]):
+    """References in several readings: `parts`, a list of R streams each, prepared once."""
+
+    def __init__(self, parts: Iterable[Sequence[Any]]) -> None:
+        self.parts = tuple(parts)
+
+    def __len__(self) -> int:
+        return len(self.parts[0])
+
+    def __getitem__(self, index: Any) -> Any:
+        return Views(part[index] for part in self.parts)
+
+
+def view(batch: Any, number: int) -> Any:
+    """What member `number` of a combined metric reads of a batch, which may serve them all."""
+    return batch.parts[number] if isinstance(batch, Views | ReferenceViews) else batch
+
+
+def views(batches: Sequence[Any], number: int) -> Sequence[Any]:
+    """The same of several batches (references)."""
+    if isinstance(batches, ReferenceViews):
+        part: Sequence[Any] = batches.parts[number]
+        return part
+    return [view(batch, number) for batch in batches]
 
 
 def _what(batch: Any) -> str:
-    names = {TokenBatch: "a batch of tokens", TreeBatch: "a batch of trees"}
+    names = {TokenBatch: "a batch of tokens", TreeBatch: "a batch of trees", Views: "views"}
     return names.get(type(batch), f"{type(batch).__name__}")

@@ -1,68 +1,242 @@
 """The metrics by name, and metrics with options as they are typed: `stm:max_depth=3,balance=f1`.
 
-Adding a metric: its class in `syntax` or `ngram`, one line here, its test, one row in the README;
-the command line finds it, with its options, by itself.
+Adding a metric: its class in `syntax` or `ngram`, one entry here, its test, one row in the README;
+the command line finds it, with its options, by itself. Entries are plain data: a class (and torch
+with it) is imported when the metric is made, so that `tensormt list` answers at once.
 """
 
 from __future__ import annotations
 
-import ast
-import inspect
-from typing import Any
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from tensormt.errors import TensorMTError
-from tensormt.metric import Metric
-from tensormt.ngram import BLEU, BM, BMA, NIST, NM
-from tensormt.syntax import DSTM, DTKM, HWCM, STM, TKM
+from tensormt.typed import Name, Number, Option, Whole, YesNo, shown
 
-__all__ = ["METRICS", "make", "options", "parse_spec"]
+if TYPE_CHECKING:
+    from tensormt.metric import Metric
 
-METRICS: dict[str, type[Metric[Any]]] = {
-    "bleu": BLEU,
-    "nist": NIST,
-    "bm": BM,
-    "bma": BMA,
-    "nm": NM,
-    "stm": STM,
-    "tkm": TKM,
-    "hwcm": HWCM,
-    "dstm": DSTM,
-    "dtkm": DTKM,
+__all__ = ["ENTRIES", "MEANS", "METRICS", "Entry", "make", "options", "parse_spec", "read_options"]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A metric of the list: where its class is, what it does in a line, what can be set."""
+
+    place: str  # room.CLASS
+    summary: str
+    options: tuple[Option, ...]
+
+    def load(self) -> type[Metric[Any]]:
+        """The class."""
+        room, name = self.place.split(".")
+        found: type[Metric[Any]] = getattr(import_module(f"tensormt.{room}"), name)
+        return found
+
+
+def _order(default: int) -> Option:
+    return Whole("max_order", default, "the longest n-grams that count", 1, 100)
+
+
+def _depth(name: str, default: int, meaning: str) -> Option:
+    return Whole(name, default, meaning, 1, 1000)
+
+
+def _text(lowercase: bool) -> tuple[Option, ...]:
+    names = ("13a", "none", "char")
+    return (
+        Name("tokenize", "13a", "how text is cut", names, "a tokeniser of sacrebleu"),
+        YesNo("lowercase", lowercase, "compare in lower case"),
+    )
+
+
+_INFO = Name("info", "testset", "whose references give the information", ("testset", "segment"))
+_WEIGHTS = (
+    Name("weighting", "recurrence", "how n-grams are weighted", ("recurrence", "zipf")),
+    Name(
+        "recurrence",
+        "references",
+        "what recurrence counts, references with the n-gram or all its occurrences",
+        ("references", "occurrences"),
+    ),
+)
+_BALANCE = Name(
+    "balance",
+    "precision",
+    "precision is the paper's, the others have a penalty for short output",
+    ("precision", "recall", "f1", "brevity"),
+)
+_LEXICAL = YesNo("lexical", False, "compare the words too, not the labels alone")
+_RULES = Name(
+    "rules", "collins", "head rules that make dependencies", ("collins", "yamada"), "your own"
+)
+_DECAY = Number("decay", 1.0, "how much larger subtrees weigh, 1 is the paper's", 0, 1, True)
+
+ENTRIES: dict[str, Entry] = {
+    "bleu": Entry(
+        "ngram.BLEU",
+        "BLEU with sacrebleu's numbers, 0 to 100",
+        (
+            _order(4),
+            Name(
+                "smooth",
+                "exp",
+                "what a precision without a match becomes",
+                ("none", "floor", "add-k", "exp", "epsilon"),
+            ),
+            YesNo(
+                "effective_order",
+                None,
+                "leave out orders that the hypothesis is too short for, None: in single segments",
+            ),
+            Number("smooth_value", None, "the value of floor, add-k or epsilon, None is its usual"),
+            *_text(False),
+        ),
+    ),
+    "nist": Entry(
+        "ngram.NIST", "NIST as mteval-v13a computes it", (_order(5), _INFO, *_text(True))
+    ),
+    "bm": Entry(
+        "ngram.BM",
+        "BLEU with matches weighted by what several references share",
+        (_order(4), *_WEIGHTS, *_text(True)),
+    ),
+    "bma": Entry(
+        "ngram.BMA",
+        "BM with the arithmetic mean over the orders",
+        (_order(4), *_WEIGHTS, *_text(True)),
+    ),
+    "nm": Entry(
+        "ngram.NM",
+        "NIST with matches weighted by what several references share",
+        (_order(5), _INFO, *_WEIGHTS, *_text(True)),
+    ),
+    "chrf": Entry(
+        "ngram.ChrF",
+        "chrF and chrF++ with sacrebleu's numbers, 0 to 100",
+        (
+            Whole("char_order", 6, "the longest n-grams of characters that count", 1, 100),
+            Whole("word_order", 0, "the longest n-grams of words that count, 2 is chrF++", 0, 100),
+            Number("beta", 2, "how much recall weighs against precision", 0, 1000, True),
+            YesNo("lowercase", False, "compare in lower case"),
+            YesNo("whitespace", False, "count white space as characters"),
+            YesNo("eps_smoothing", False, "average F over the orders, as Moses and nltk do"),
+        ),
+    ),
+    "stm": Entry(
+        "syntax.STM",
+        "shared subtrees of the constituency trees",
+        (_depth("max_depth", 4, "the deepest subtrees that count"), _BALANCE, _LEXICAL),
+    ),
+    "tkm": Entry(
+        "syntax.TKM", "all shared subtrees at once, by the tree kernel", (_DECAY, _LEXICAL)
+    ),
+    "hwcm": Entry(
+        "syntax.HWCM",
+        "shared chains of head words in the dependency trees",
+        (_depth("max_length", 4, "the longest chains that count"), _BALANCE, _RULES),
+    ),
+    "dstm": Entry(
+        "syntax.DSTM",
+        "shared subtrees of the dependency trees",
+        (_depth("max_depth", 3, "the deepest subtrees that count"), _BALANCE, _RULES),
+    ),
+    "dtkm": Entry("syntax.DTKM", "the tree kernel on dependency trees", (_DECAY, _RULES)),
 }
+
+
+# means with a name of their own
+MEANS = {"blend": "chrf+hwcm:max_length=2,balance=f1+stm:max_depth=2,balance=f1"}
+
+
+class _Classes(Mapping[str, "type[Metric[Any]]"]):
+    """The classes by name, imported when they are asked for."""
+
+    def __getitem__(self, name: str) -> type[Metric[Any]]:
+        return ENTRIES[name].load()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(ENTRIES)
+
+    def __len__(self) -> int:
+        return len(ENTRIES)
+
+
+METRICS: Mapping[str, type[Metric[Any]]] = _Classes()
+
+
+def entry(name: str) -> Entry:
+    """The entry of a metric."""
+    if name not in ENTRIES:
+        known = ", ".join((*ENTRIES, *MEANS))
+        raise TensorMTError(f"no metric named {name!r}: choose from {known}")
+    return ENTRIES[name]
 
 
 def options(name: str) -> dict[str, Any]:
     """The options of a metric and their defaults; those that cannot be typed are left out."""
-    if name not in METRICS:
-        raise TensorMTError(f"no metric named {name!r}: choose from {', '.join(METRICS)}")
-    parameters = inspect.signature(METRICS[name]).parameters.values()
-    return {p.name: p.default for p in parameters if p.name != "counts"}
+    return {option.name: option.default for option in entry(name).options}
+
+
+def read_options(name: str, text: str) -> dict[str, Any]:
+    """The options of a metric as they are typed behind its name, each read by its type."""
+    known = {option.name: option for option in entry(name).options}
+    found: dict[str, Any] = {}
+    for item in filter(None, text.split(",")):
+        key, equals, value = item.partition("=")
+        key = key.strip()
+        if not equals or key not in known or key in found:
+            first = entry(name).options[0]
+            raise TensorMTError(
+                f"metric '{name}:{text}': {item!r} is "
+                f"{'given twice' if key in found else f'no option of {name}'}, write for example "
+                f"{name}:{first.name}={shown(first.default)} (options: {', '.join(known)})"
+            )
+        try:
+            found[key] = known[key].read(value)
+        except TensorMTError as error:
+            raise TensorMTError(f"metric '{name}:{text}': {error}") from None
+    return found
 
 
 def parse_spec(spec: str) -> tuple[str, dict[str, Any]]:
-    """Name and options of a metric as it is typed; numbers, True, False and None are read so."""
+    """Name and options of a single metric as it is typed.
+
+    >>> parse_spec("stm:max_depth=3,balance=f1,lexical=no")
+    ('stm', {'max_depth': 3, 'balance': 'f1', 'lexical': False})
+    """
+    if not isinstance(spec, str):
+        raise TensorMTError(f"a metric is named by a text such as 'bleu', got {shown(spec)}")
     name, _, rest = spec.partition(":")
-    known = options(name)
-    found: dict[str, Any] = {}
-    for item in filter(None, rest.split(",")):
-        key, equals, value = item.partition("=")
-        if not equals or key not in known or key in found:
-            raise TensorMTError(
-                f"metric {spec!r}: {item!r} is no option of {name}, write for example "
-                f"{name}:{next(iter(known))}={next(iter(known.values()))!r} "
-                f"(options: {', '.join(known)})"
-            )
-        try:
-            found[key] = ast.literal_eval(value)
-        except (ValueError, SyntaxError, TypeError):
-            found[key] = value
-    return name, found
+    return name, read_options(name, rest)
 
 
 def make(spec: str, **more: Any) -> Metric[Any]:
-    """The metric that a specification names, with more options."""
+    """The metric that a specification names, with more options.
+
+    Names joined by + are their mean, `queen:` before them is QARLA's QUEEN, `blend` is the mean
+    that we recommend.
+
+    >>> make("chrf+hwcm:max_length=2,balance=f1").signature.split("|")[1][:24]
+    'of:chrF(chars:6,words:0,'
+    """
+    if isinstance(spec, str) and not more:
+        spec = MEANS.get(spec, spec)
+        if spec.startswith("queen:"):
+            return _combined("Queen", spec.removeprefix("queen:"))
+        if "+" in spec:
+            return _combined("Mean", spec)
     name, found = parse_spec(spec)
     try:
         return METRICS[name](**{**found, **more})
     except TypeError as error:
         raise TensorMTError(f"metric {spec!r}: {error}") from None
+
+
+def _combined(kind: str, spec: str) -> Metric[Any]:
+    """A metric of the metrics that + joins."""
+    members = [make(part) for part in spec.split("+")]
+    found: Metric[Any] = getattr(import_module("tensormt.combined"), kind)(members)
+    return found

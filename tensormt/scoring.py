@@ -9,7 +9,7 @@ them, so chunks of any size score alike. Memory holds one chunk and the sums.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,10 +18,11 @@ import torch
 from torch import Tensor
 
 from tensormt.data.corpora import Chunk, Corpus
-from tensormt.errors import NoReference, TensorMTError
+from tensormt.data.lines import check_order, lines_of, names_of, streams_of
+from tensormt.devices import device_named
+from tensormt.errors import SegmentError, TensorMTError
 from tensormt.kernels.exact import carried, from_words, to_words
 from tensormt.metric import Metric
-from tensormt.reading import Trees
 from tensormt.registry import make
 from tensormt.texts import Texts, signature
 from tensormt.trees.batch import TreeBatch
@@ -40,25 +41,18 @@ class Scorer:
 
     def __init__(
         self,
-        metrics: Sequence[str | Metric[Any]],
+        metrics: Iterable[str | Metric[Any]],
         trees: TreeSource | Aligned | None = None,
         device: str | torch.device | None = None,
     ) -> None:
         """`trees` makes trees of segments, where a metric reads them."""
-        if isinstance(metrics, str) or not metrics:
-            raise TensorMTError("metrics is a list of at least one name, such as ['bleu']")
-        self.metrics: dict[str, Metric[Any]] = {
-            metric if isinstance(metric, str) else metric.name.lower(): (
-                make(metric) if isinstance(metric, str) else copy(metric)
-            )
-            for metric in metrics
-        }
-        self.trees, self.device = trees, torch.device(device or "cpu")
+        self.metrics: dict[str, Metric[Any]] = _named(metrics)
+        self.trees, self.device = trees, device_named(device)
 
     @property
     def needs_trees(self) -> bool:
         """Whether one of the metrics reads trees."""
-        return any(isinstance(metric.reads, Trees) for metric in self.metrics.values())
+        return any(metric.reads_trees for metric in self.metrics.values())
 
     def count(self, corpus: Corpus, size: int = CHUNK) -> None:
         """Count the n-grams of all references, where a metric needs it."""
@@ -85,7 +79,7 @@ class Scorer:
             try:
                 for system, hyp in zip(chunk.hyps, hyps, strict=True):
                     found[system][name] = metric.statistics(hyp, refs).cpu()
-            except NoReference as error:
+            except SegmentError as error:
                 raise error.after(chunk.start) from None
         return found
 
@@ -214,16 +208,19 @@ class Result:
 
 
 def score(
-    hyps: Sequence[str],
-    refs: Sequence[Sequence[str | None]],
-    metrics: Sequence[str | Metric[Any]] = ("bleu",),
+    hyps: Iterable[str | None],
+    refs: Iterable[Iterable[str | None]],
+    metrics: Iterable[str | Metric[Any]] = ("bleu",),
     parser: Any = "default",
     device: str | torch.device | None = None,
     *,
     trees: bool | tuple[Lines, Sequence[Lines]] = False,
-    docs: Sequence[str] | None = None,
+    docs: Iterable[str] | None = None,
 ) -> Result:
     """Score hypotheses against R reference streams (refs[k][i] is reference k of segment i).
+
+    Lists, generators and columns of numpy, pandas or Arrow are taken; None, NaN and empty lines
+    are absent references.
 
     Metrics are named, with options where wanted: "stm", "stm:max_depth=3,balance=f1". `parser` is
     "default", a path, a loaded Parser or another source of trees. `trees`: True where hyps and refs
@@ -234,15 +231,21 @@ def score(
     >>> round(result.corpus["bm"], 4), result.signatures["bm"].split("|")[0]
     (0.0, 'BM')
     """
-    if isinstance(hyps, str) or any(isinstance(stream, str) for stream in refs):
-        raise TensorMTError("hyps is a list of segments, refs a list of such lists: got a string")
-    if not refs:
+    hyps, streams = lines_of(hyps, "hyps"), streams_of(refs)
+    if not streams:
         raise TensorMTError("no reference given: refs is a list of at least one stream")
+    check_order(len(hyps), streams)
     scorer = Scorer(metrics, device=device)
-    corpus = Corpus.of_lists({"": hyps}, refs, docs)
+    ids = None if docs is None else names_of(docs, "docs")
+    corpus = Corpus.of_lists({"": hyps}, streams, ids)
     if not isinstance(trees, bool):
+        if not isinstance(trees, tuple | list) or len(trees) != 2:
+            raise TensorMTError(
+                "trees is True, or (trees of hyps, [trees of each stream of refs]): got "
+                f"{type(trees).__name__}"
+            )
         batches = [_batch(lines) for lines in (trees[0], *trees[1])]
-        scorer.trees = Aligned(batches, [len(hyps), *(len(stream) for stream in refs)])
+        scorer.trees = Aligned(batches, [len(hyps), *(len(stream) for stream in streams)])
     elif trees:
         scorer.trees = Written()
     elif scorer.needs_trees:
@@ -257,10 +260,33 @@ def score(
     return Result(
         {s: torch.cat([part[s] for part in parts]) if parts else empty for s in scorer.metrics},
         sums.scores(scorer.metrics).get("", dict.fromkeys(scorer.metrics, 0.0)),
-        {name: scorer.signature(name, len(refs)) for name in scorer.metrics},
+        {name: scorer.signature(name, len(streams)) for name in scorer.metrics},
         sums.document_scores(scorer.metrics).get("", {}),
     )
 
 
 def _batch(trees: Lines) -> TreeBatch:
-    return trees if isinstance(trees, TreeBatch) else TreeBatch.from_brackets(trees)
+    if isinstance(trees, TreeBatch):
+        return trees
+    return TreeBatch.from_brackets(lines_of(trees, "trees"))
+
+
+def _named(metrics: Any) -> dict[str, Metric[Any]]:
+    """Metrics by what they are called: as typed, or the name of an object in lower case."""
+    single = isinstance(metrics, str | Metric | type)
+    given = [] if single or not isinstance(metrics, Iterable) else list(metrics)
+    if not given:
+        raise TensorMTError("metrics is a list of at least one name, such as ['bleu']")
+    found: dict[str, Metric[Any]] = {}
+    for metric in given:
+        if not isinstance(metric, Metric):
+            found[metric] = make(metric)
+            continue
+        name = metric.name.lower()
+        if name in found:
+            raise TensorMTError(
+                f"two metrics are called {name!r}: name them with their options instead, such as "
+                "'bleu:max_order=2'"
+            )
+        found[name] = copy(metric)
+    return found

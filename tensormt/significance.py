@@ -5,12 +5,21 @@ Both resample segments and score sums of statistics, so one matrix product serve
     bootstrap        weights [S,N] @ statistics [N,K]: how often each segment is drawn
     randomisation    swap [S,N] @ (a - b) + Σ b: which segments change sides
 
-p-values as sacrebleu's (Koehn 2004; Riezler & Maxwell 2005; Clark et al. 2011), with its generator,
-seed and order of draws; Holm's (1979) correction for several comparisons.
+(Koehn 2004; Riezler & Maxwell 2005; Clark et al. 2011), with sacrebleu's generator, seed and order
+of draws. A p-value is the share of resamples whose difference is at least as large as the real one:
+
+    bootstrap        |d* - mean d*| ≥ |d|, then corrected for few segments (Hesterberg 2015)
+    randomisation    |d*| ≥ |d|
+
+sacrebleu counts > in place of ≥, so that resamples equal to what was seen count for nothing, and
+centres |d*| in place of d*, which makes its bootstrap one-sided: systems that are equal differ with
+p < .05 in 10% of cases. Its p-values are there by name (``sacrebleu_p``). Holm's (1979) or
+Benjamini & Hochberg's (1995) correction for several comparisons.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -21,10 +30,11 @@ from torch import Tensor
 from tensormt.errors import TensorMTError
 from tensormt.metric import Metric
 
-__all__ = ["Comparison", "compare", "holm"]
+__all__ = ["CORRECTIONS", "Comparison", "compare", "corrected", "holm"]
 
 SAMPLES = {"bs": 1000, "ar": 10000}
 SEED = 12345
+CORRECTIONS = ("none", "holm", "bh")
 _BLOCK = 32  # resamples at a time; a multiple of 32 keeps numpy's stream of random bits unbroken
 
 
@@ -54,10 +64,11 @@ def compare(
     all_pairs: bool = False,
     samples: int | None = None,
     seed: int = SEED,
+    sacrebleu_p: bool = False,
 ) -> list[Comparison]:
     """Compare systems by their statistics [N,K] (by system, by metric): the first is the baseline.
 
-    test: "bs" (paired bootstrap) or "ar" (approximate randomisation).
+    test: "bs" (paired bootstrap) or "ar" (approximate randomisation); sacrebleu_p: its p-values.
     """
     if test not in SAMPLES:
         raise TensorMTError(f"no test named {test!r}: choose 'bs' or 'ar'")
@@ -85,7 +96,7 @@ def compare(
             name: float(metric.score(table.sum(0), segment=False)) for name, table in tables.items()
         }
         draw = _bootstrap if test == "bs" else _randomise
-        found = draw(tables, metric, scores, pairs, count, seed)
+        found = draw(tables, metric, scores, pairs, count, seed, sacrebleu_p)
         corrected = holm([p for p, _ in found])
         for (a, b), (p, spread), p_holm in zip(pairs, found, corrected, strict=True):
             results.append(Comparison(spec, a, b, scores[a], scores[b], p, p_holm, *spread))
@@ -115,6 +126,7 @@ def _bootstrap(
     pairs: Pairs,
     n: int,
     seed: int,
+    sacrebleu_p: bool,
 ) -> Found:
     names = list(tables)
     joined = torch.cat([tables[name] for name in names], 1)
@@ -126,8 +138,12 @@ def _bootstrap(
     }
     found: Found = []
     for a, b in pairs:
-        gaps = (drawn[b] - drawn[a]).abs()
-        p = _p_value(gaps - gaps.mean(), abs(scores[a] - scores[b]))
+        gaps = drawn[b] - drawn[a]
+        if sacrebleu_p:
+            p = _sacrebleu_p(gaps.abs() - gaps.abs().mean(), scores[a], scores[b])
+        else:
+            p = _p_value((gaps - gaps.mean()).abs(), scores[a], scores[b])
+            p = _of_few(p, len(joined))
         ordered = drawn[b].sort().values
         edge = n // 40
         low, high = float(ordered[edge]), float(ordered[n - edge - 1])
@@ -142,6 +158,7 @@ def _randomise(
     pairs: Pairs,
     n: int,
     seed: int,
+    sacrebleu_p: bool,
 ) -> Found:
     found: Found = []
     segments = len(next(iter(tables.values())))
@@ -156,19 +173,58 @@ def _randomise(
             parts.append(keep @ (tables[a] - tables[b]) + tables[b].sum(0))
         ours = torch.cat(parts)
         gaps = metric.score(ours, segment=False) - metric.score(both - ours, segment=False)
-        p = _p_value(gaps.abs(), abs(scores[a] - scores[b]))
+        p = (_sacrebleu_p if sacrebleu_p else _p_value)(gaps.abs(), scores[a], scores[b])
         found.append((p, (None, None, None, None)))
     return found
 
 
-def _p_value(gaps: Tensor, real: float) -> float:
-    """Share of resamples with a larger gap than the real one; one is added to both counts.
+def _p_value(gaps: Tensor, one: float, other: float) -> float:
+    """Share of resamples with a gap at least as large as the real one, which itself counts.
+
+    Gaps that are equal on paper differ by rounding: a margin lets them count.
+    """
+    real = abs(one - other) - 1e-10 * max(abs(one), abs(other))
+    return (int((gaps >= real).sum()) + 1) / (len(gaps) + 1)
+
+
+def _sacrebleu_p(gaps: Tensor, one: float, other: float) -> float:
+    """Share of resamples with a larger gap; one is added to both counts.
 
     Systems with equal scores have p = 1 (sacrebleu counts no larger gap there and says 1/(n+1)).
     """
-    if real == 0:
+    if one == other:
         return 1.0
-    return (int((gaps > real).sum()) + 1) / (len(gaps) + 1)
+    return (int((gaps > abs(one - other)).sum()) + 1) / (len(gaps) + 1)
+
+
+def _of_few(p: float, segments: int) -> float:
+    """Correct a two-sided bootstrap p for the number of segments n.
+
+    The spread of a bootstrap is too narrow by √((n-1)/n), and its tails are a normal's in place of
+    Student's t: Hesterberg's expanded percentile interval, read backwards.
+    """
+    from scipy import stats
+
+    if segments < 2:
+        return 1.0
+    z = stats.norm.isf(p / 2) * math.sqrt((segments - 1) / segments)
+    return float(2 * stats.t.sf(z, segments - 1))
+
+
+def corrected(values: Sequence[float], method: str) -> list[float]:
+    """Correct p-values for their number: "holm", "bh" (Benjamini–Hochberg) or "none"."""
+    if method not in CORRECTIONS:
+        raise TensorMTError(f"no correction named {method!r}: use one of {', '.join(CORRECTIONS)}")
+    known = [p for p in values if not math.isnan(p)]
+    if method == "none" or not known:
+        return list(values)
+    if method == "holm":
+        found = iter(holm(known))
+    else:
+        from scipy import stats
+
+        found = iter(stats.false_discovery_control(known).tolist())
+    return [p if math.isnan(p) else next(found) for p in values]
 
 
 def holm(values: Sequence[float]) -> list[float]:

@@ -20,7 +20,7 @@ from torch import Tensor
 from tensormt.errors import TensorMTError
 from tensormt.metric import Metric
 from tensormt.ngram.references import References
-from tensormt.reading import Reading, Tokens
+from tensormt.reading import Reading, ReferenceViews, Several, Tokens, Views
 from tensormt.text.tokens import TokenBatch
 from tensormt.trees.batch import TreeBatch
 from tensormt.trees.sources import GIVEN, TreeSource, Written, sentences
@@ -48,25 +48,29 @@ class Texts:
         self._made: dict[Any, Any] = {}
 
     def _number(self) -> list[Tensor]:
-        """The number of every text, int64 [B] a stream; 0 for a blank one."""
+        """The number of every text, int64 [B] a stream; 0 for none."""
         if not self._index:
             streams: Sequence[Stream] = self.streams
             if isinstance(self.trees, Written):
                 streams = [sentences(batch) for batch in self._all_trees()]
             numbers = self._numbers
             for stream in streams:
-                keys = (text if text and not text.isspace() else "" for text in stream)
-                found = [numbers.setdefault(key, len(numbers)) for key in keys]
+                found = [numbers.setdefault(text or "", len(numbers)) for text in stream]
                 self._index.append(torch.tensor(found, dtype=torch.int64, device="cpu"))
         return self._index
 
     @property
     def index(self) -> list[Tensor]:
-        """The number of each text among the different ones, int64 [B] a stream; 0 is blank."""
-        return self._number()
+        """The number of each text among the different ones, int64 [B] a stream; -1 for a blank."""
+        index = self._number()
+        blank = torch.tensor([not text.strip() for text in self._numbers], device="cpu")
+        return [numbers.masked_fill(blank[numbers], -1) for numbers in index]
 
     def read(self, reading: Reading) -> list[Any]:
         """The streams in a reading, a batch each."""
+        if isinstance(reading, Several):
+            parts = [self.read(part) for part in reading.parts]
+            return [Views(stream) for stream in zip(*parts, strict=True)]
         if not isinstance(reading, Tokens) and not self._parses:
             return self._all_trees()
         key = reading.tokenize if isinstance(reading, Tokens) else "trees"
@@ -83,6 +87,8 @@ class Texts:
 
     def different(self, reading: Reading) -> Any:
         """All different texts in a reading, one batch; the first is the blank one."""
+        if isinstance(reading, Several):
+            return Views(self.different(part) for part in reading.parts)
         self._number()
         lines = list(self._numbers)
         if isinstance(reading, Tokens):
@@ -106,6 +112,10 @@ class Texts:
 
     def sides(self, reading: Reading, hyps: int = 1) -> tuple[list[Any], Any]:
         """The first streams as hypotheses, the others as references, prepared once."""
+        if isinstance(reading, Several):
+            sides = [self.sides(part, hyps) for part in reading.parts]
+            own = [Views(stream) for stream in zip(*(hyp for hyp, _ in sides), strict=True)]
+            return own, ReferenceViews(refs for _, refs in sides)
         streams = self.read(reading)
         if not isinstance(reading, Tokens):
             return streams[:hyps], streams[hyps:]
@@ -129,6 +139,6 @@ def _slice(index: Tensor) -> slice | Tensor:
 def signature(metric: Metric[Any], references: int, trees: TreeSource | None) -> str:
     """What reproduces a score: metric, options, number of references, parser, version."""
     facts: dict[str, object] = {"refs": references}
-    if not isinstance(metric.reads, Tokens):
+    if metric.reads_trees:
         facts["parser"] = getattr(trees, "fingerprint", GIVEN)
     return metric.signed(facts)

@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent / "tensormt"
 
 # from the bottom up: a module may import modules of its own row and of rows above it in this list
 LAYERS = [
-    ["version", "errors"],
+    ["version", "errors", "typed", "devices"],
     ["data"],
     ["kernels"],
     ["text"],
@@ -22,6 +22,7 @@ LAYERS = [
     ["reading"],
     ["metric"],
     ["syntax", "ngram"],
+    ["combined"],
     ["registry"],
     ["parser"],
     ["texts"],
@@ -37,7 +38,7 @@ LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 # module → the only one that may import it
 OWNERS = {
     "supar": "parser.model",
-    "matplotlib": "qarla.plots",
+    "matplotlib": "data.pictures",
     "torchmetrics": "train.states",
     "ray": "scale.cluster",
 }

@@ -1,5 +1,7 @@
 """Significance: p-values equal to sacrebleu's, matrix products equal to loops, Holm by example."""
 
+import itertools
+import math
 import os
 import random
 from pathlib import Path
@@ -7,11 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import sacrebleu
+import scipy.stats
 import torch
 from sacrebleu.significance import PairedTest
 
 import tensormt as tm
-from tensormt.significance import compare, holm
+from tensormt.significance import compare, corrected, holm
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 
@@ -42,10 +45,11 @@ def statistics(systems, metric):
 
 @pytest.mark.parametrize(("test", "samples"), [("bs", 1000), ("ar", 1000)])
 def test_p_values_equal_sacrebleu(systems, test, samples, monkeypatch):
-    """Same generator, seed, draws: the same p-values, means and intervals."""
+    """By name: same generator, seed, draws, and the same p-values, means and intervals."""
     monkeypatch.setitem(os.environ, "SACREBLEU_SEED", "12345")
     metric = tm.BLEU()
-    found = compare(statistics(systems, metric), {"bleu": metric}, test, samples=samples)
+    tables = statistics(systems, metric)
+    found = compare(tables, {"bleu": metric}, test, samples=samples, sacrebleu_p=True)
     refs = [lines("ref1.txt") * 4, lines("ref2.txt") * 4]
     peer = PairedTest(
         list(systems.items()),
@@ -66,7 +70,10 @@ def test_p_values_equal_sacrebleu(systems, test, samples, monkeypatch):
 def test_matrix_product_equals_a_loop(systems):
     metric = tm.BLEU()
     tables = statistics(systems, metric)
-    found = compare(tables, {"bleu": metric}, "bs", samples=70, seed=5)[0]
+    found, old = (
+        compare(tables, {"bleu": metric}, "bs", samples=70, seed=5, sacrebleu_p=old)[0]
+        for old in (False, True)
+    )
     rng = np.random.default_rng(5)
     a, b = tables["base"]["bleu"], tables["b"]["bleu"]
     draws = rng.choice(len(a), size=(70, len(a)), replace=True)
@@ -74,12 +81,16 @@ def test_matrix_product_equals_a_loop(systems):
     for row in draws:
         ours = metric.score(b[torch.from_numpy(row)].sum(0), segment=False).item()
         theirs = metric.score(a[torch.from_numpy(row)].sum(0), segment=False).item()
-        gaps.append(abs(ours - theirs))
+        gaps.append(ours - theirs)
         scores.append(ours)
     real = abs(found.score - found.baseline_score)
+    mean = sum(map(abs, gaps)) / len(gaps)
+    assert old.p == pytest.approx((sum(abs(gap) - mean > real for gap in gaps) + 1) / 71)
     mean = sum(gaps) / len(gaps)
-    p = (sum(gap - mean > real for gap in gaps) + 1) / 71
-    assert found.p == pytest.approx(p)
+    p = (sum(abs(gap - mean) >= real for gap in gaps) + 1) / 71
+    n = len(a)
+    t = scipy.stats.norm.ppf(1 - p / 2) * math.sqrt((n - 1) / n)
+    assert found.p == pytest.approx(2 * scipy.stats.t.sf(t, n - 1))
     assert found.mean == pytest.approx(sum(scores) / 70)
     assert found.low == pytest.approx(sorted(scores)[1])
     assert found.high == pytest.approx(sorted(scores)[68])
@@ -103,6 +114,77 @@ def test_holm():
     assert holm([0.014, 0.01, 0.19, 0.013]) == pytest.approx([0.04, 0.04, 0.19, 0.04])
     assert holm([0.6, 0.9]) == [1.0, 1.0]
     assert holm([]) == []
+
+
+def test_benjamini_hochberg():
+    """The worked example by hand: 0.01 · 4/1, 0.013 · 4/2, 0.014 · 4/3, 0.19, minima from above."""
+    found = corrected([0.014, 0.01, 0.19, 0.013], "bh")
+    assert found == pytest.approx([0.056 / 3, 0.056 / 3, 0.19, 0.056 / 3])
+    assert corrected([0.3, math.nan, 0.02], "holm")[::2] == pytest.approx([0.3, 0.04])
+    assert corrected([0.3, 0.02], "none") == [0.3, 0.02]
+    with pytest.raises(tm.TensorMTError, match="no correction named 'x'"):
+        corrected([0.1], "x")
+
+
+# ---------------------------------------------------------------- tests that can be trusted
+class Mean:
+    """A stand-in for a metric: the mean of one number per segment."""
+
+    def score(self, sums, segment):
+        return sums[..., 1] / sums[..., 0]
+
+
+def tables_of(first, second):
+    return {
+        name: {"mean": torch.stack([torch.ones_like(row), row], dim=1)}
+        for name, row in (("a", first), ("b", second))
+    }
+
+
+def exact_p(first, second):
+    """All ways to let segments change sides, in plain Python."""
+    gaps = [a - b for a, b in zip(first, second, strict=True)]
+    seen, large, ways = abs(sum(gaps)), 0, 0
+    for signs in itertools.product((1, -1), repeat=len(gaps)):
+        large += abs(sum(s * g for s, g in zip(signs, gaps, strict=True))) >= seen - 1e-9
+        ways += 1
+    return large / ways
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_randomisation_converges_to_all_exchanges(seed):
+    rng = random.Random(seed)
+    first, second = ([rng.randint(0, 4) / 10 for _ in range(9)] for _ in range(2))
+    tables = tables_of(*(torch.tensor(row, dtype=torch.float64) for row in (first, second)))
+    found = compare(tables, {"mean": Mean()}, "ar", samples=20000)[0]
+    assert found.p == pytest.approx(exact_p(first, second), abs=0.015)
+
+
+def test_two_segments_of_200_are_no_evidence(systems):
+    """All four exchanges of two equal gaps: half of them give as much. sacrebleu: 1/10001."""
+    second = torch.zeros(200, dtype=torch.float64)
+    second[:2] = 1.0
+    tables = tables_of(torch.zeros_like(second), second)
+    found = compare(tables, {"mean": Mean()}, "ar")[0]
+    assert found.p == pytest.approx(0.5, abs=0.02)
+    old = compare(tables, {"mean": Mean()}, "ar", sacrebleu_p=True)[0]
+    assert old.p < 0.001
+
+
+@pytest.mark.parametrize("test", ["ar", "bs"])
+@pytest.mark.parametrize("segments", [10, 100, 1000])
+@pytest.mark.parametrize("ties", [False, True])
+def test_equal_systems_differ_in_five_percent_of_cases(test, segments, ties):
+    """1,000 pairs of equal systems: 2.9% to 7.1% is three standard errors (6.9e-3) around 5%."""
+    rng = torch.Generator().manual_seed(segments)
+    scores = torch.randn(segments, 2000, generator=rng, dtype=torch.float64)
+    if ties:
+        scores = (scores * 1.5).round()
+    alarms = 0
+    for k in range(0, 2000, 2):
+        tables = tables_of(scores[:, k], scores[:, k + 1])
+        alarms += compare(tables, {"mean": Mean()}, test, samples=99, seed=k)[0].p <= 0.05
+    assert 0.029 <= alarms / 1000 <= 0.071
 
 
 def test_bad_input():

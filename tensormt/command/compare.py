@@ -5,20 +5,23 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Mapping
-from typing import Any
-
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING, Any
 
 from tensormt.command import options
 from tensormt.command.progress import Progress
-from tensormt.command.score import cell
 from tensormt.data import tables
-from tensormt.metric import Metric
-from tensormt.scoring import run as run_scorer
-from tensormt.significance import SAMPLES, SEED, Comparison, compare
+
+if TYPE_CHECKING:  # torch takes a second to import: only a command that runs needs it
+    from torch import Tensor
+
+    from tensormt.metric import Metric
+    from tensormt.significance import Comparison
 
 __all__ = ["add", "run"]
+
+# The library's numbers, written again so that --help need not import torch; a test compares them.
+SAMPLES = {"bs": 1000, "ar": 10000}
+SEED = 12345
 
 EXAMPLES = """
 examples:
@@ -57,6 +60,11 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
         help=f"approximate randomisation, {SAMPLES['ar']} trials",
     )
     parser.add_argument("--all-pairs", action="store_true", help="every system against every other")
+    parser.add_argument(
+        "--sacrebleu-p",
+        action="store_true",
+        help="p-values as sacrebleu counts them: to repeat old numbers, not to be trusted",
+    )
     parser.add_argument("--samples", type=int, metavar="N", help="number of resamples or trials")
     parser.add_argument("--seed", type=int, default=SEED, metavar="N", help=f"(default {SEED})")
     parser.add_argument("-f", "--format", default="text", choices=["text", "json", "tsv", "latex"])
@@ -65,6 +73,11 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
 
 def run(args: argparse.Namespace) -> int:
     """Gather the statistics of all segments, compare, print."""
+    import torch
+
+    from tensormt.scoring import run as run_scorer
+    from tensormt.significance import compare
+
     corpus, scorer = options.load(args)
     shown = options.names(corpus.systems)
     parts: dict[str, dict[str, list[Tensor]]] = {name: {} for name in shown.values()}
@@ -80,7 +93,13 @@ def run(args: argparse.Namespace) -> int:
         for name, found in parts.items()
     }
     results = compare(
-        statistics, scorer.metrics, args.test, args.all_pairs, args.samples, args.seed
+        statistics,
+        scorer.metrics,
+        args.test,
+        args.all_pairs,
+        args.samples,
+        args.seed,
+        args.sacrebleu_p,
     )
     signatures = {spec: scorer.signature(spec, corpus.references) for spec in scorer.metrics}
     print(_report(args, results, scorer.metrics, signatures))
@@ -93,10 +112,13 @@ def _report(
     metrics: Mapping[str, Metric[Any]],
     signatures: dict[str, str],
 ) -> str:
+    from tensormt.command.score import cell
+
     samples = args.samples or SAMPLES[args.test]
     if args.format == "json":
         rows = [result._asdict() for result in results]
         facts = {"test": args.test, "samples": samples, "seed": args.seed}
+        facts["sacrebleu_p"] = args.sacrebleu_p
         return json.dumps({**facts, "comparisons": rows, "signatures": signatures}, indent=1)
     head = ["metric", "baseline", "system", "baseline score", "score", "95% interval", "p"]
     table = [[*head, "p (Holm)"]]
@@ -123,4 +145,6 @@ def _report(
         return tables.formatted(table, args.format)
     name = "paired bootstrap" if args.test == "bs" else "approximate randomisation"
     note = f"{name}, {samples} resamples, seed {args.seed}"
+    if args.sacrebleu_p:
+        note += ", p as sacrebleu's"
     return "\n".join([tables.aligned(table), "", note, *signatures.values()])

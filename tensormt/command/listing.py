@@ -1,10 +1,11 @@
-"""`tensormt list`: the metrics with their options."""
+"""`tensormt list`: the metrics with their options, in words."""
 
 from __future__ import annotations
 
 import argparse
 
-from tensormt.registry import METRICS, options
+from tensormt.registry import ENTRIES
+from tensormt.typed import shown
 
 __all__ = ["add", "run"]
 
@@ -20,9 +21,12 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print one metric a block."""
-    for name, metric in METRICS.items():
-        summary = (metric.__doc__ or "").strip().partition("\n")[0]
-        settings = ",".join(f"{key}={value}" for key, value in options(name).items())
-        print(f"{name:5} {summary}\n      {name}:{settings}")
+    """Print one metric a block: an option a line, with its default, its values and its meaning."""
+    for name, entry in ENTRIES.items():
+        print(f"{name:5} {entry.summary}")
+        for option in entry.options:
+            setting = f"{option.name}={shown(option.default)}"
+            print(f"      {setting:21} {option.meaning}: {option.words}")
+        print()
+    print("Options are written behind the name: stm:max_depth=3,balance=f1")
     return 0

@@ -11,26 +11,29 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Collection, Sequence
 from importlib import import_module
 from types import FrameType
 from typing import NoReturn
 
+from tensormt.command.options import tell, told_warnings
 from tensormt.errors import TensorMTError
 from tensormt.version import __version__
 
 __all__ = ["build_parser", "main"]
 
-COMMANDS = (
-    "score",
-    "score_files",
-    "compare",
-    "parse",
-    "train_parser",
-    "metaeval",
-    "qarla",
-    "listing",
-)
+# command → its module, and what it does in the list of commands
+COMMANDS = {
+    "score": ("score", "text in, scores out"),
+    "score-files": ("score_files", "folders of shards, many workers"),
+    "compare": ("compare", "is one system better than another?"),
+    "parse": ("parse", "text to bracketed trees"),
+    "train-parser": ("train_parser", "train a parser on a treebank"),
+    "metaeval": ("metaeval", "correlation of metrics with human scores"),
+    "qarla": ("qarla", "QUEEN, KING, JACK and the best set of metrics"),
+    "list": ("listing", "metrics with their options"),
+}
 
 EXAMPLES = """
 examples:
@@ -49,9 +52,18 @@ class _Stopped(BaseException):
     """SIGTERM arrived."""
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """The parser with all subcommands."""
-    parser = argparse.ArgumentParser(
+class _Parser(argparse.ArgumentParser):
+    """Complains in one sentence, like everything else."""
+
+    def error(self, message: str) -> NoReturn:
+        """End with status 2."""
+        tell(f"{message[:500]} (see {self.prog} --help)")
+        self.exit(2)
+
+
+def build_parser(wanted: Collection[str] | None = None) -> argparse.ArgumentParser:
+    """The parser with all subcommands, or with those wanted: the others are only named."""
+    parser = _Parser(
         prog="tensormt",
         description="Syntactic and multi-reference evaluation of machine translation.",
         epilog=EXAMPLES,
@@ -60,9 +72,20 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"tensormt {__version__}")
     parser.add_argument("--print-completion", action=_Completion, metavar="SHELL")
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for name in COMMANDS:
-        import_module(f"tensormt.command.{name}").add(subparsers)
+    for name, (module, summary) in COMMANDS.items():
+        if wanted is None or name in wanted:
+            import_module(f"tensormt.command.{module}").add(subparsers)
+        else:
+            subparsers.add_parser(name, help=summary)
     return parser
+
+
+def _wanted(arguments: Sequence[str]) -> Collection[str] | None:
+    """The commands that a command line can be about: only their modules need to be imported."""
+    first = arguments[0] if arguments else "--help"
+    if first in ("-h", "--help", "--version"):
+        return ()
+    return (first,) if first in COMMANDS else None
 
 
 class _Completion(argparse.Action):
@@ -76,36 +99,71 @@ class _Completion(argparse.Action):
         parser.exit(0)
 
 
+_arrived: list[int] = []  # signals that stop the run
+
+
 def _stop(number: int, frame: FrameType | None) -> NoReturn:
-    raise _Stopped
+    _arrived.append(number)
+    raise KeyboardInterrupt if number == signal.SIGINT else _Stopped
+
+
+def _watch_signals() -> None:
+    """End in one line when a signal comes; a signal that the caller has switched off stays off."""
+    _arrived.clear()
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, _stop)
+        if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+            signal.signal(signal.SIGINT, _stop)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line; the exit status."""
-    signal.signal(signal.SIGTERM, _stop)
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # a terminal that has no ± shows ?
     try:
-        args = build_parser().parse_args(arguments)
-        status: int = args.run(args)
+        _watch_signals()
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="backslashreplace")  # a terminal that has no ±
+        given = sys.argv[1:] if arguments is None else list(arguments)
+        args = build_parser(_wanted(given)).parse_args(given)
+        with told_warnings():
+            status: int = args.run(args)
         sys.stdout.flush()
         return status
-    except TensorMTError as error:
-        print(f"tensormt: {error}", file=sys.stderr)
-        return 2
     except BrokenPipeError:
         # nobody reads standard output any more: leave without a complaint at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
-    except KeyboardInterrupt:
-        print("tensormt: stopped by Ctrl-C", file=sys.stderr)
-        return 130
-    except _Stopped:
-        print("tensormt: stopped by SIGTERM", file=sys.stderr)
-        return 143
-    except OSError as error:
-        print(f"tensormt: {error.filename or 'output'}: {error.strerror}", file=sys.stderr)
+    except BaseException as error:
+        if _arrived:  # whatever a library made of it
+            stopped = "Ctrl-C" if _arrived[0] == signal.SIGINT else "SIGTERM"
+            tell(f"stopped by {stopped}")
+            return 128 + _arrived[0]
+        sentence = _sentence(error)
+        if sentence is None:
+            raise
+        tell(sentence)
         return 2
+
+
+def _sentence(error: BaseException) -> str | None:
+    """What went wrong, for people; None where nobody has foreseen it."""
+    if isinstance(error, TensorMTError):
+        return str(error)
+    if isinstance(error, OSError):
+        return f"{error.filename or 'output'}: {error.strerror or error}"
+    if isinstance(error, MemoryError) or "can't allocate memory" in str(error):
+        return "there is not enough memory for this input: cut it, or try a smaller --chunk"
+    if isinstance(error, RecursionError):
+        return "the input is nested too deeply to be read"
+    if isinstance(error, UnicodeError):
+        return (
+            f"the input holds characters that cannot be encoded: {error.reason}"
+            if isinstance(error, UnicodeEncodeError | UnicodeDecodeError)
+            else "the input holds characters that cannot be encoded"
+        )
+    if isinstance(error, OverflowError):
+        return f"a number is too large: {error}"
+    return None
 
 
 if __name__ == "__main__":

@@ -11,7 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tensormt.command.progress import Progress
+from tensormt.command.progress import Progress, loading
+from tensormt.data.tables import printable
 from tensormt.errors import TensorMTError
 
 if TYPE_CHECKING:  # torch takes a second to import: only a command that runs needs it
@@ -26,14 +27,17 @@ __all__ = [
     "add_metrics",
     "add_parsing",
     "chunk_size",
+    "input_files",
     "load",
     "load_parser",
     "names",
+    "tell",
     "told_warnings",
     "trees_for",
     "watch",
 ]
 
+_MOST_AT_ONCE = 1_000_000  # segments that --chunk may ask for
 _PARSED_CHUNK = 500  # segments between two states of a run whose time goes into parsing
 
 
@@ -92,26 +96,24 @@ def add_parsing(parser: argparse.ArgumentParser, *, cache: bool = True) -> None:
 
 def choose_device(name: str) -> str:
     """The device that --device names: auto is CUDA where there is one."""
-    import torch
+    from tensormt.devices import device_named
 
-    if name == "cuda" and not torch.cuda.is_available():
-        raise TensorMTError("no CUDA device is available here: use --device cpu or auto")
-    return name if name != "auto" else "cuda" if torch.cuda.is_available() else "cpu"
+    return device_named(name).type
 
 
 def load_parser(args: argparse.Namespace, **rules: Any) -> Parser:
     """The parser that the arguments name, on their device."""
-    from tensormt.parser.parser import Parser
+    with loading("the parser", quiet=args.quiet):
+        from tensormt.parser.parser import Parser
 
-    return Parser.load(args.parser, args.trusted, choose_device(args.device), **rules)
+        return Parser.load(args.parser, args.trusted, choose_device(args.device), **rules)
 
 
 def trees_for(args: argparse.Namespace, metrics: Iterable[Metric[Any]]) -> CachedParser | None:
     """The parser with its cache, where one of the metrics reads trees."""
     from tensormt.parser.cache import CachedParser
-    from tensormt.reading import Trees
 
-    if not any(isinstance(metric.reads, Trees) for metric in metrics):
+    if not any(metric.reads_trees for metric in metrics):
         return None
     parser = load_parser(args)
     if args.cache or args.no_cache:
@@ -128,30 +130,50 @@ def load(args: argparse.Namespace) -> tuple[Corpus, Scorer]:
     from tensormt.trees.sources import Written
 
     device = choose_device(args.device)
-    if args.chunk is not None and args.chunk < 1:
-        raise TensorMTError(f"--chunk {args.chunk}: expected at least 1")
+    if args.chunk is not None and not 1 <= args.chunk <= _MOST_AT_ONCE:
+        raise TensorMTError(
+            f"--chunk {args.chunk}: expected a whole number from 1 to {_MOST_AT_ONCE:,}"
+        )
     scorer = Scorer(list(dict.fromkeys(args.metrics)), device=device)
     corpus = open_corpus(args.input, args.refs, args.docs)
     scorer.trees = Written() if args.trees else trees_for(args, scorer.metrics.values())
     return corpus, scorer
 
 
+def input_files(args: argparse.Namespace) -> list[str]:
+    """The files that a run reads: no output may take the place of one."""
+    named = [*args.input, *args.refs, *([args.docs] if args.docs else [])]
+    return [name for name in (*named, args.parser) if name != "-"]
+
+
 def watch(trees: Any, bar: Progress) -> None:
     """Show on the bar how many texts have been parsed, while a chunk is under way."""
     if hasattr(trees, "progress"):
-        trees.progress = lambda count: bar(0, f"{trees.parsed:,} texts parsed")
+        parsed = 0
+
+        def show(count: int) -> None:
+            nonlocal parsed
+            parsed += count
+            bar(0, f"{parsed:,} texts parsed" if parsed else "loading the parser")
+
+        trees.progress = show
+
+
+def tell(message: object) -> None:
+    """One line on standard error, with nothing in it that a terminal would obey."""
+    print(f"tensormt: {printable(' '.join(str(message).split()))}", file=sys.stderr)
 
 
 @contextmanager
 def told_warnings() -> Iterator[None]:
     """Warnings of the package as one line each on standard error."""
 
-    def tell(message: Warning | str, *rest: Any, **more: Any) -> None:
-        print(f"tensormt: {message}", file=sys.stderr)
+    def show(message: Warning | str, *rest: Any, **more: Any) -> None:
+        tell(message)
 
     with warnings.catch_warnings():
         warnings.simplefilter("default", UserWarning)
-        warnings.showwarning = tell
+        warnings.showwarning = show
         yield
 
 
@@ -164,9 +186,12 @@ def chunk_size(args: argparse.Namespace, scorer: Scorer) -> int:
 
 
 def names(systems: list[str]) -> dict[str, str]:
-    """System → how it is shown: its file name, or the whole path where two names are equal."""
-    short = [Path(system).name or system for system in systems]
+    """System → how it is shown: its file name, or the whole path where two names are equal.
+
+    A name that comes from within a file, such as sysid="a/b", stays whole.
+    """
+    short = [Path(system).name if os.path.exists(system) else system for system in systems]
     return {
-        system: name if short.count(name) == 1 else system
+        system: printable(name if short.count(name) == 1 else system)
         for system, name in zip(systems, short, strict=True)
     }

@@ -1,16 +1,15 @@
 """`tensormt parse`: text to bracketed trees, one a line, to be scored again and again."""
 
 import argparse
-import os
 import sys
-import tempfile
-import warnings
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import IO
 
-from tensormt.command.options import choose_device
-from tensormt.command.progress import Progress
-from tensormt.data import files
+from tensormt.command.options import load_parser
+from tensormt.command.progress import Progress, loading
+from tensormt.data import files, outputs
 from tensormt.errors import TensorMTError
 
 EXAMPLES = """
@@ -22,6 +21,7 @@ examples:
 One segment a line in, one tree a line out; an empty segment is an empty line.
 """
 SLICE = 10_000  # lines in memory at once
+MOST = 1000  # tokens of a sentence: the chart of more takes gigabytes
 
 
 def add(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -53,48 +53,41 @@ def add(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> No
 
 def run(args: argparse.Namespace) -> int:
     """Parse the file; the output appears whole or not at all."""
-    from tensormt.parser import Parser
-
-    lines = list(files.lines(files.Spool().path(args.file)))
-    parser = Parser.load(
-        args.parser,
-        args.trusted,
-        choose_device(args.device),
-        split=not args.whole,
-        max_length=args.max_length,
-    )
+    source = files.Spool().path(args.file)
+    total = files.count(source)
     with ExitStack() as stack:
-        if args.output == "-":
-            out, final, temporary = sys.stdout, None, None
-        else:
-            final = Path(args.output)
-            handle, name = tempfile.mkstemp(prefix=f".{final.name}.", dir=_folder(final))
-            temporary = Path(name)
-            stack.callback(temporary.unlink, missing_ok=True)
-            out = stack.enter_context(os.fdopen(handle, "w", encoding="utf-8", newline="\n"))
-        caught = stack.enter_context(warnings.catch_warnings(record=True))
-        bar = stack.enter_context(Progress(len(lines), "parse", quiet=args.quiet))
-        for start in range(0, len(lines), SLICE):
-            part = lines[start : start + SLICE]
+        out = stack.enter_context(_output(args))
+        if not 2 <= args.max_length <= MOST:
+            raise TensorMTError(
+                f"--max-length {args.max_length}: expected a whole number from 2 to {MOST}"
+            )
+        parser = load_parser(args, split=not args.whole, max_length=args.max_length)
+        with loading("the parser", quiet=args.quiet):
+            parser.parse(["."] if total else [])  # the weights are read when they are first used
+        bar = stack.enter_context(Progress(total, "parse", quiet=args.quiet))
+        for part in files.slices(source, SLICE):
             segments = [line.split() for line in part] if args.tokenized else part
             trees = parser.parse(segments, bar)
-            out.write("".join(tree + "\n" for tree in trees.to_brackets()))
-        out.flush()
-        if temporary is not None and final is not None:
-            os.chmod(temporary, 0o666 & ~_umask())
-            os.replace(temporary, final)
-    for warning in caught:
-        print(f"tensormt: {warning.message}", file=sys.stderr)
+            if trees.kind == "dependency":
+                raise TensorMTError(
+                    f"--parser {args.parser} makes dependency trees, which brackets cannot hold: "
+                    "name a constituency parser"
+                )
+            out.write("".join(tree + "\n" for tree in trees.to_brackets()).encode())
+            out.flush()
     return 0
 
 
-def _folder(path: Path) -> Path:
-    if not path.parent.is_dir():
-        raise TensorMTError(f"{path} cannot be written: there is no folder {path.parent}")
-    return path.parent
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+@contextmanager
+def _output(args: argparse.Namespace) -> Iterator[IO[bytes]]:
+    """Where the trees go: standard output, a device or pipe as it is, or a file in one step."""
+    if args.output == "-":
+        yield sys.stdout.buffer
+        return
+    path = Path(args.output)
+    if outputs.is_stream(path):
+        with files.open_stream(path) as out:
+            yield out
+        return
+    with outputs.whole_file(outputs.output_path(path, [args.file, args.parser])) as out:
+        yield out

@@ -6,10 +6,25 @@ parse:  45%|████▌     | 4500/10000 [00:08<00:10, 512 segments/s, 90 te
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import TextIO
 
-__all__ = ["Progress"]
+__all__ = ["Progress", "loading"]
+
+
+@contextmanager
+def loading(what: str, *, quiet: bool = False) -> Iterator[None]:
+    """Say on a terminal that something is being loaded; the line is wiped afterwards."""
+    shown = not quiet and sys.stderr.isatty()
+    if shown:
+        print(f"loading {what} …", end="", file=sys.stderr, flush=True)
+    try:
+        yield
+    finally:
+        if shown:
+            print("\r" + " " * (len(what) + 10) + "\r", end="", file=sys.stderr, flush=True)
 
 
 class Progress:

@@ -1,14 +1,11 @@
 """`tensormt qarla`: combine metrics by QUEEN, judge them by KING, the test bed by JACK."""
 
 import argparse
-import json
-import math
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from tensormt.command.metaeval import add_data_options, human_tables, prepare, read_data
-from tensormt.data.tables import aligned
+from tensormt.data.tables import formatted, json_text
 from tensormt.errors import TensorMTError
 from tensormt.kernels.triples import TRIPLES
 from tensormt.metaeval.layout import number
@@ -82,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
 
         save_plots(report, args.plots)
     if args.format == "json":
-        print(json.dumps(_without_nan(asdict(report)), indent=1))
+        print(json_text(asdict(report)))
     else:
         print(render(report))
     return 0
@@ -96,15 +93,6 @@ def _subsets(items: list[str]) -> dict[str, list[str]]:
             raise TensorMTError(f"--subset {item!r}: expected NAME=SYSTEM,SYSTEM")
         subsets[name] = systems.split(",")
     return subsets
-
-
-def _without_nan(value: Any) -> Any:
-    """Write numbers that do not exist as null, which JSON has, unlike NaN."""
-    if isinstance(value, dict):
-        return {key: _without_nan(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_without_nan(item) for item in value]
-    return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def render(report: Report) -> str:
@@ -134,4 +122,4 @@ def render(report: Report) -> str:
             for name, found in report.king_against_people.items()
         ]
         parts.append([["KING against correlation", "sets", "pearson", "spearman"], *against])
-    return "\n\n".join(aligned(part) for part in parts)
+    return "\n\n".join(formatted(part, "text") for part in parts)

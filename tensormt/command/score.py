@@ -5,18 +5,18 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tensormt.command import options
 from tensormt.command.progress import Progress
 from tensormt.data import tables
-from tensormt.data.corpora import Corpus
 from tensormt.data.segments import SegmentWriter
 from tensormt.errors import TensorMTError
-from tensormt.metric import Metric
-from tensormt.scoring import Scorer, Sums
-from tensormt.scoring import run as run_scorer
-from tensormt.trees.sources import Written
+
+if TYPE_CHECKING:
+    from tensormt.data.corpora import Corpus
+    from tensormt.metric import Metric
+    from tensormt.scoring import Scorer, Sums
 
 __all__ = ["add", "run"]
 
@@ -60,6 +60,9 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
 
 def run(args: argparse.Namespace) -> int:
     """Score, and print one table or object."""
+    from tensormt.scoring import Sums
+    from tensormt.scoring import run as run_scorer
+
     if args.resume and not args.segments:
         raise TensorMTError("--resume goes with --segments OUT: name the file to go on with")
     corpus, scorer = options.load(args)
@@ -72,7 +75,8 @@ def run(args: argparse.Namespace) -> int:
     writer = None
     if args.segments:
         mark = _fingerprint(corpus, scorer, size, shown, args.documents)
-        writer = SegmentWriter(args.segments, mark, list(scorer.metrics), args.resume)
+        inputs = options.input_files(args)
+        writer = SegmentWriter(args.segments, mark, list(scorer.metrics), args.resume, inputs)
     sums = Sums.of_state(writer.kept) if writer and writer.kept else Sums()
     start = writer.done if writer else 0
     with Progress(corpus.segments, "score", quiet=args.quiet) as bar:
@@ -98,6 +102,8 @@ def _fingerprint(
     corpus: Corpus, scorer: Scorer, size: int, shown: dict[str, str], documents: bool
 ) -> str:
     """A hash of all that the segment file depends on."""
+    from tensormt.trees.sources import Written
+
     given = isinstance(scorer.trees, Written)
     facts = [corpus.digest, size, list(shown.values()), given, list(scorer.metrics)]
     facts.append(documents)  # document sums are kept only where they are asked for
@@ -124,7 +130,7 @@ def _report(
         report = {"systems": found, "segments": corpus.segments}
         if args.documents:
             report["documents"] = documents
-        return json.dumps(report, indent=1, ensure_ascii=False)
+        return tables.json_text(report)
     rows = [["system", *specs]]
     for name in systems:
         entries = {name: scores.get(name, zero)}

@@ -1,13 +1,13 @@
 """`tensormt train-parser`: a constituency parser from any treebank in Penn-style brackets."""
 
 import argparse
-import json
 import sys
 from dataclasses import fields
 from pathlib import Path
 
 from tensormt.command.options import choose_device
 from tensormt.command.progress import Progress
+from tensormt.data.tables import json_text
 
 EXAMPLES = """
 examples:
@@ -54,12 +54,14 @@ def run(args: argparse.Namespace) -> int:
     """Train, then print the figures of the best parser as one JSON object."""
     import torch
 
-    from tensormt.parser.fitting import fit, score
+    from tensormt.parser.fitting import fit, read_gold, score
     from tensormt.parser.recipe import Recipe
 
     torch.set_num_threads(1)  # LSTM steps are too small to share: more threads lose time
     recipe = Recipe(**{entry.name: getattr(args, entry.name) for entry in fields(Recipe)})
     device = torch.device(choose_device(args.device))
+    if args.test:
+        read_gold(Path(args.test))
 
     def bar(epoch: int, sentences: int) -> Progress:
         title = f"epoch {epoch}/{recipe.epochs}"
@@ -88,5 +90,5 @@ def run(args: argparse.Namespace) -> int:
     )
     files = {"dev": args.dev, **({"test": args.test} if args.test else {})}
     figures = {name: score(parser, Path(file)) for name, file in files.items()}
-    print(json.dumps({"parser": parser.fingerprint, **figures}))
+    print(json_text({"parser": parser.fingerprint, **figures}))
     return 0

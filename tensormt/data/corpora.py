@@ -157,6 +157,8 @@ def open_corpus(hyps: Sequence[str], refs: Sequence[str], docs: str | None = Non
     if docs:
         sources.append(_source(names[-1], "doc", markup))
     check_sizes({source.name: source.size for source in sources}, "segments" if markup else "lines")
+    if not own[0].size:
+        raise TensorMTError(f"{own[0].name} holds no segment: expected at least one")
     seen: set[str] = set()
     for system in (system for source in own for system in source.systems):
         if system in seen:

@@ -13,6 +13,7 @@ import tempfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -26,8 +27,10 @@ __all__ = [
     "kind",
     "lines",
     "open_bytes",
+    "open_stream",
     "rereadable",
     "shown",
+    "slices",
     "text",
 ]
 
@@ -111,6 +114,21 @@ def lines(path: str) -> Iterator[str]:
             except UnicodeDecodeError:
                 raise TensorMTError(f"{shown(path)}, line {number}: not UTF-8 text") from None
             yield decoded.rstrip("\r\n")
+
+
+def slices(path: str, size: int) -> Iterator[list[str]]:
+    """The lines of a UTF-8 file, `size` at a time."""
+    rest = lines(path)
+    while part := list(islice(rest, size)):
+        yield part
+
+
+def open_stream(path: Path) -> IO[bytes]:
+    """A device or pipe to write to."""
+    try:
+        return path.open("wb")
+    except OSError as error:
+        raise TensorMTError(f"{path} cannot be written: {error.strerror}") from None
 
 
 def text(path: str) -> str:

@@ -61,6 +61,9 @@ class TestSet:
         without: Sequence[str] = (),
     ) -> TestSet:
         """Keep segments with enough references, of each the first few, and not every system."""
+        for most, what in ((least_references, "least"), (most_references, "most")):
+            if most is not None and most < 1:
+                raise TensorMTError(f"at {what} {most} references: expected 1 or more")
         for name in without:
             if name not in self.systems:
                 raise TensorMTError(

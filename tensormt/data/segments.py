@@ -5,16 +5,21 @@ the part file then was, and what the caller keeps (its sums so far); it is repla
 after every chunk. To go on, the part file is cut to that length. At the end the part becomes OUT
 and the state goes away: OUT is there whole or not at all. The state carries a fingerprint of inputs
 and options.
+
+A finished OUT is replaced only by the same run: what is written is compared with it chunk by chunk,
+and at the first row that differs the run ends with OUT as it was.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
+from tensormt.data.outputs import check_regular, output_path
 from tensormt.errors import TensorMTError
 
 try:
@@ -25,34 +30,52 @@ except ImportError:  # not on Windows, where two runs on one file are not kept a
 __all__ = ["SegmentWriter"]
 
 KINDS = (".jsonl", ".tsv", ".parquet")
+_FRESH = (".state.new", ".part.new")
 
 
 class SegmentWriter:
     """Writes rows of (segment, system, doc, scores) to a .jsonl, .tsv or .parquet file."""
 
-    def __init__(self, path: str, fingerprint: str, metrics: Sequence[str], resume: bool) -> None:
-        self.path = Path(path)
-        if self.path.suffix not in KINDS:
+    def __init__(
+        self,
+        path: str,
+        fingerprint: str,
+        metrics: Sequence[str],
+        resume: bool,
+        inputs: Sequence[str] = (),
+    ) -> None:
+        self.kind = Path(path).suffix
+        if self.kind not in KINDS:
             raise TensorMTError(f"--segments {path}: the name must end in {', '.join(KINDS)}")
-        self.part = self.path.with_name(self.path.name + ".part")
-        self.state = self.path.with_name(self.path.name + ".state")
+        self.path, self.part, self.state, *_ = (
+            output_path(path, inputs, more) for more in ("", ".part", ".state", *_FRESH)
+        )
+        for file in (self.path, self.part, self.state):
+            check_regular(file)
         self.fingerprint, self.metrics = fingerprint, list(metrics)
         self.done = 0
         self.kept: dict[str, Any] | None = None  # what the run had kept when it was stopped
+        self._file: IO[bytes] | None = None
+        self._resumed = False  # a stopped run goes on
+        self._old: Iterator[bytes] | None = None  # the rows of a finished result of that name
         try:
+            if self.path.exists() and self.path.stat().st_size:
+                self._old = self._rows_of_old()
             self._file = self._go_on() if resume else None
             if self._file is None:
                 self._file = self._lock(self.part.open("ab"))
                 self.state.unlink(missing_ok=True)  # an old state must not meet a new part
                 self._file.truncate(0)
                 self._file.seek(0)
+                if self._head():
+                    self._agree(self._head())
                 self._write(self._head())
                 self._mark()
         except OSError as error:
             raise self._trouble(error) from None
 
     def _head(self) -> bytes:
-        if self.path.suffix != ".tsv":
+        if self.kind != ".tsv":
             return b""
         return "\t".join(["segment", "system", "doc", *self.metrics]).encode() + b"\n"
 
@@ -62,9 +85,12 @@ class SegmentWriter:
             return None
         try:
             state = json.loads(self.state.read_text())
-            length, mark = int(state["bytes"]), state["fingerprint"]
-            state["done"], state["kept"]
-        except (ValueError, KeyError, TypeError):
+            check = state.pop("check")
+            length, mark, done = state["bytes"], state["fingerprint"], state["done"]
+            kept = state["kept"]
+            if check != _check(state):
+                raise ValueError
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise TensorMTError(
                 f"cannot resume {self.path}: {self.state} is damaged; start anew without --resume"
             ) from None
@@ -79,10 +105,43 @@ class SegmentWriter:
                 f"cannot resume {self.path}: {self.part} is shorter than it was; start anew "
                 "without --resume"
             )
-        self.done, self.kept = state["done"], state["kept"]
+        self.done, self.kept, self._resumed = done, kept, True
         file.truncate(length)
+        file.seek(0)
+        for line in file:
+            self._agree(line)
         file.seek(0, os.SEEK_END)
         return file
+
+    def _rows_of_old(self) -> Iterator[bytes]:
+        """The lines of the finished file, as they stood in its part file."""
+        if self.kind != ".parquet":
+            with self.path.open("rb") as lines:
+                yield from lines
+            return
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        try:
+            with pq.ParquetFile(self.path) as file:
+                for batch in file.iter_batches():
+                    for row in batch.to_pylist():
+                        scores = [row[spec] for spec in self.metrics]
+                        yield self._row(row["segment"], row["system"], row["doc"], scores).encode()
+        except (pa.ArrowException, KeyError):
+            yield b"something else"
+
+    def _agree(self, line: bytes | None) -> None:
+        """Raise where a finished file of that name has another line next; None: it has no more."""
+        if self._old is not None and next(self._old, None) != line:
+            if self._file is not None:
+                self._file.close()
+            if not self._resumed:  # what a stopped run had kept stays
+                self.part.unlink(missing_ok=True)
+                self.state.unlink(missing_ok=True)
+            raise TensorMTError(
+                f"{self.path} holds the result of another run: remove it or name another file"
+            )
 
     def _lock(self, file: IO[bytes]) -> IO[bytes]:
         """Keep other runs from the part file for as long as this one lasts."""
@@ -111,6 +170,8 @@ class SegmentWriter:
                 doc = docs[place] if docs is not None else None
                 rows.append(self._row(start + place + 1, name, doc, [c[place] for c in columns]))
         try:
+            for row in rows:
+                self._agree(row.encode())
             self._write("".join(rows).encode())
             self.done, self.kept = start + count, keep
             self._mark()
@@ -118,7 +179,7 @@ class SegmentWriter:
             raise self._trouble(error) from None
 
     def _row(self, number: int, system: str, doc: str | None, scores: Sequence[float]) -> str:
-        if self.path.suffix == ".tsv":
+        if self.kind == ".tsv":
             cells = [str(number), system, doc or "", *(repr(score) for score in scores)]
             return "\t".join(" ".join(cell.split()) for cell in cells) + "\n"
         row: dict[str, Any] = {"segment": number, "system": system}
@@ -142,15 +203,16 @@ class SegmentWriter:
             "kept": self.kept,
         }
         fresh = self.state.with_name(self.state.name + ".new")
-        fresh.write_text(json.dumps(state))
+        fresh.write_text(json.dumps({**state, "check": _check(state)}))
         fresh.replace(self.state)
 
     def finish(self) -> None:
         """Put the file in its place."""
         assert self._file is not None
+        self._agree(None)
         try:
             self._file.close()
-            if self.path.suffix == ".parquet":
+            if self.kind == ".parquet":
                 self._to_parquet().replace(self.path)
                 self.part.unlink()
             else:
@@ -178,3 +240,9 @@ class SegmentWriter:
     def _trouble(self, error: OSError) -> TensorMTError:
         kept = f"; {self.done} segments are kept, go on with --resume" if self.done else ""
         return TensorMTError(f"{self.path} cannot be written: {error.strerror}{kept}")
+
+
+def _check(state: Mapping[str, Any]) -> str:
+    """A hash of a state, by which a damaged one is found out."""
+    data = json.dumps(state, sort_keys=True).encode()
+    return hashlib.blake2b(data, digest_size=16).hexdigest()

@@ -26,7 +26,7 @@ import torch
 from torch import Tensor
 
 from tensormt.kernels import hashing
-from tensormt.kernels.arrays import argsort, nonzero, run_edges, runs, sort, sort_groups, take
+from tensormt.kernels.arrays import FEW, argsort, nonzero, run_edges, runs, sort, sort_groups, take
 
 __all__ = ["Keys", "Labels", "clipped", "occurrences", "orders", "spread", "totals"]
 
@@ -100,9 +100,11 @@ def clipped(hyp: Keys, refs: Sequence[Keys], groups: int) -> Tensor:
     A first order of few different labels, half of all keys of a tree, is counted without a sort.
     """
     sides = (hyp, *refs)
+    if sum(keys.key.shape[0] for keys in sides) < FEW:
+        return _clipped_by_sorting(sides, groups)
     table = _label_counts(sides)
     if table is None:
-        return _clipped_by_sorting(sides, groups)
+        return _clipped_by_sorting(_candidates(sides), groups)
     first = torch.minimum(table[0], table[1:].amax(0)).sum(1)
     segments = first.shape[0]
     if groups == segments:
@@ -112,7 +114,7 @@ def clipped(hyp: Keys, refs: Sequence[Keys], groups: int) -> Tensor:
         Keys(keys.group[size:] - segments, keys.key[size:])
         for keys, size in zip(sides, sizes, strict=True)
     ]
-    return torch.cat([first, _clipped_by_sorting(later, groups - segments)])
+    return torch.cat([first, _clipped_by_sorting(_candidates(later), groups - segments)])
 
 
 def _label_counts(sides: Sequence[Keys]) -> Tensor | None:
@@ -165,7 +167,6 @@ def _candidates(sides: Sequence[Keys]) -> list[Keys]:
 
 def _clipped_by_sorting(sides: Sequence[Keys], groups: int) -> Tensor:
     """`clipped` for any keys; the hypothesis is the first side."""
-    sides = _candidates(sides)
     side_bits = (len(sides) - 1).bit_length()
     packed = [(values, keys.group) for keys, values in zip(sides, _pack(sides, 62), strict=True)]
     ordered, group, breaks = sort_groups(packed, groups)

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from tensormt.kernels import hashing
-from tensormt.kernels.arrays import argsort, take
+from tensormt.kernels.arrays import argsort, nonzero, take
 
 __all__ = ["Nodes", "sum_children"]
 
@@ -82,6 +82,18 @@ class Nodes:
         place = torch.empty_like(index)
         place[order] = torch.where(parents == len(self), 0, index - start)
         return place
+
+    @cached_property
+    def place(self) -> Tensor:
+        """An odd multiplier of each node's position, int64 [n]: it orders sums over children."""
+        # sizes are rounded up, so that batches of similar width share a table
+        size = 1 << max(self.width, 1).bit_length()
+        return take(hashing.odd_table(size, self.parent.device), self.position)
+
+    @cached_property
+    def inner(self) -> Tensor:
+        """Flat indices of the nodes that have children, int64 [m]: one host sync."""
+        return nonzero(self.arity > 0)
 
     @cached_property
     def depth(self) -> Tensor:
@@ -172,8 +184,9 @@ class Nodes:
     def productions(self, names: Tensor) -> Tensor:
         """Key of every node's label and ordered child labels, int64 [n]; 0 for a leaf."""
         names = self.keys_of(names)
-        below = sum_children(self, names * hashing.odd(self.position))
-        return torch.where(self.arity > 0, hashing.pair(names, below), 0)
+        below = sum_children(self, names * self.place)
+        keys = hashing.pair(take(names, self.inner), take(below, self.inner))
+        return torch.zeros_like(names).index_copy_(0, self.inner, keys)
 
 
 def sum_children(nodes: Nodes, values: Tensor) -> Tensor:

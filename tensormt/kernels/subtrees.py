@@ -26,12 +26,11 @@ def subtree_keys(nodes: Nodes, names: Tensor, max_depth: int) -> Keys:
     `names` are the content hashes of the labels' dictionary.
     """
     label = nodes.keys_of(names)
-    place = hashing.odd(nodes.position)
     tall = nodes.arity > 0
     keys: list[Tensor] = [label]
     present: list[Tensor] = []
     for depth in range(2, max_depth + 1):
-        keys.append(hashing.pair(label, sum_children(nodes, keys[-1] * place)))
+        keys.append(hashing.pair(label, sum_children(nodes, keys[-1] * nodes.place)))
         if depth > 2:
             tall = sum_children(nodes, tall.to(torch.int32)) > 0
         present.append(tall)

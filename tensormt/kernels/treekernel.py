@@ -19,7 +19,7 @@ pairs: equal productions that repeat, such as a chain of 10,000 X → X, make th
 of the nodes. Of a production 42 bits are compared: 25 nodes a side have a false pair with
 probability 10⁻¹⁰. K grows by about 0.9 nats a token: log space keeps 250 words and long chains
 finite and exact to about 1e-12. Three host syncs a call (numbers of pairs, of child pairs, of child
-pairs at each depth; two more for each further band), and three for each `Side`.
+pairs at each depth; two more for each further band), and two for each `Side`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,6 @@ import torch
 from torch import Tensor
 
 from tensormt.errors import TensorMTError
-from tensormt.kernels import hashing
 from tensormt.kernels.arrays import argsort, nonzero, repeat, runs, search, sort_groups, take
 from tensormt.kernels.nodes import Nodes
 
@@ -46,45 +45,60 @@ _BAND, _GROUP, _MOST = 1 << 20, 1 << 24, 1 << 27  # pairs of a band, of a group,
 class Side(NamedTuple):
     """What the kernel needs of the trees on one side, made once for many kernels.
 
-    The inner nodes sorted by (segment, production): key [m] and flat index node [m], with the start
-    and the size of each one's run of equal keys, and the segment. rank [n+1] is a node's place
-    within its run, its spare cell stands above the roots; context [n] is a key of the parent's
-    production and the place below it, 0 at a root.
+    The m inner nodes sorted by (segment, production), all [m]: their key and segment; start and
+    size of the run of equal keys that each is in; level, 0 at the deepest; context, a key of the
+    parent's production and the place below it, 0 at a root; above, which of the m is the parent (m
+    at a root), and its rank within its run.
     """
 
-    nodes: Nodes
-    context: Tensor
+    trees: int
     key: Tensor
-    node: Tensor
+    segment: Tensor
     start: Tensor
     size: Tensor
-    segment: Tensor
-    rank: Tensor
+    level: Tensor
+    context: Tensor
+    above: Tensor
+    above_rank: Tensor
 
 
 def side(nodes: Nodes, names: Tensor) -> Side:
     """The inner nodes by a key of their segment and production; `names` hash the labels."""
-    production = nodes.productions(names)
-    cells = nonzero(nodes.arity > 0)
     if max(nodes.width, nodes.trees) >> _PLACE_BITS:
         raise TensorMTError(
             f"the tree kernel takes trees and batches of up to {1 << _PLACE_BITS:,}: "
             f"this batch has {nodes.trees:,} trees, the largest of {nodes.width:,} nodes"
         )
+    production = nodes.productions(names)
     # production and place in one number: sorting it sorts the nodes
-    segment = take(nodes.segment, cells)
-    name = take(production, cells) & ((1 << _NAME_BITS) - 1)
-    place = cells - take(nodes.offsets, segment)
+    segment = take(nodes.segment, nodes.inner)
+    name = take(production, nodes.inner) & ((1 << _NAME_BITS) - 1)
+    place = nodes.inner - take(nodes.offsets, segment)
     packed, segment, _ = sort_groups([((name << _PLACE_BITS) | place, segment)], nodes.trees)
     node = take(nodes.offsets, segment) + (packed & ((1 << _PLACE_BITS) - 1))
     key = (segment << _NAME_BITS) | (packed >> _PLACE_BITS)
     starts, sizes = runs(key)
-    owner, place = repeat(sizes)
-    rank = torch.zeros(len(nodes) + 1, dtype=torch.int64, device=node.device)
-    rank.scatter_(0, node, place)
-    above = take(production, nodes.parent.clamp(min=0)) if len(nodes) else production
-    context = torch.where(nodes.parent < 0, 0, hashing.pair(above, nodes.position))
-    return Side(nodes, context, key, node, take(starts, owner), take(sizes, owner), segment, rank)
+    run, rank = repeat(sizes, node.shape[0])
+
+    # parents as numbers in this order; a spare one stands above the roots
+    up = take(nodes.up, node)
+    number = torch.full((len(nodes) + 1,), node.shape[0], device=node.device)
+    number.scatter_(0, node, torch.arange(node.shape[0], device=node.device))
+    above = take(number, up)
+    spare = production.new_zeros(1)
+    context = take(torch.cat([production, spare]), up).mul_(take(nodes.place, node))
+    short = torch.uint8 if nodes.width < 1 << 8 else torch.int32
+    return Side(
+        nodes.trees,
+        key,
+        segment,
+        take(starts, run),
+        take(sizes, run),
+        (nodes.width - take(nodes.depth, node)).to(short),
+        context,
+        above,
+        take(torch.cat([rank, spare]), above),
+    )
 
 
 def log_kernel(a: Side, b: Side, decay: float, first: int = 1) -> Tensor:
@@ -93,13 +107,14 @@ def log_kernel(a: Side, b: Side, decay: float, first: int = 1) -> Tensor:
     `first` is the number of the first tree, for errors.
     """
     low, count = _matches(a, b)
-    pairs = torch.zeros(a.nodes.trees, dtype=torch.int64, device=count.device)
+    pairs = torch.zeros(a.trees, dtype=torch.int64, device=count.device)
     sizes = pairs.index_add_(0, a.segment, count).tolist()
     peak = torch.full(pairs.shape, -math.inf, dtype=torch.float64, device=count.device)
     total = torch.zeros_like(peak)
     for start, stop in _groups(sizes, first):
         number = sum(sizes[start:stop])
-        rows = None if number <= _BAND else _deepest_first(a, start, stop)
+        whole = stop - start == len(sizes) and number <= _BAND
+        rows = None if whole else _deepest_first(a, start, stop)
         _add_pairs(a, b, low, count, rows, number, math.log(decay), peak, total)
     return peak + total.log()
 
@@ -107,13 +122,7 @@ def log_kernel(a: Side, b: Side, decay: float, first: int = 1) -> Tensor:
 def _deepest_first(a: Side, start: int, stop: int) -> Tensor:
     """The inner nodes of the segments start…stop-1, by depth."""
     rows = nonzero((a.segment >= start) & (a.segment < stop))
-    return take(rows, _by_depth(a, take(a.node, rows)))
-
-
-def _by_depth(a: Side, node: Tensor) -> Tensor:
-    """The stable order of nodes [m] from the deepest up."""
-    short = torch.int16 if a.nodes.width < 1 << 15 else torch.int32
-    return argsort((-take(a.nodes.depth, node)).to(short))
+    return take(rows, argsort(take(a.level, rows)))
 
 
 def _matches(a: Side, b: Side) -> tuple[Tensor, Tensor]:
@@ -164,34 +173,33 @@ def _add_pairs(
     Where these are several bands of pairs, the deepest rows come first. `low` and `count` are the
     matches of a's inner nodes; peak and total [B] are changed in place.
     """
-    node, segment = a.node, a.segment
+    number = torch.arange(count.shape[0], device=count.device) if rows is None else rows
     if rows is not None:
-        low, count, node, segment = (take(part, rows) for part in (low, count, node, segment))
+        low, count = take(low, rows), take(count, rows)
     ends = count.cumsum(0)
     # the spare cell behind the last pair takes what goes above the roots
-    base = torch.full_like(a.rank, pairs)
-    base.scatter_(0, node, ends - count)
+    base = torch.full((a.key.shape[0] + 1,), pairs, device=count.device)
+    base.scatter_(0, number, ends - count)
     scores = torch.full((pairs + 1,), log_decay, dtype=torch.float64, device=count.device)
-    zero = scores.new_zeros(())
+    zero = scores.new_zeros(())  # logaddexp(S, 0) is softplus without torch's cut above 20
     for start, stop, before, after in _bands(ends, pairs):
         owner, place = repeat(count[start:stop], after - before)
-        x = take(node[start:stop], owner)
-        y = take(b.node, take(low[start:stop], owner).add_(place))
+        x = take(number[start:stop], owner)
+        y = take(low[start:stop], owner).add_(place)
 
         # child pairs that feed a parent pair, the deepest first
         child = nonzero(take(a.context, x) == take(b.context, y))
-        order = _by_depth(a, take(x, child))
+        level = take(a.level, take(x, child))
+        order = argsort(level)
         child = take(child, order)
-        left, right = take(x, child), take(y, child)
-        parent = take(base, take(a.nodes.up, left)).add_(take(b.rank, take(b.nodes.up, right)))
-        sizes = torch.bincount(take(a.nodes.depth, left)).tolist()[::-1]
-        # logaddexp(S, 0) is softplus without torch's cut to the identity above 20
+        parent = take(base, take(a.above, take(x, child))).add_(take(b.above_rank, take(y, child)))
+        sizes = [size for size in torch.bincount(level).tolist() if size]
         for below, above in zip(
             torch.split(child + before, sizes), torch.split(parent, sizes), strict=True
         ):
             scores.index_add_(0, above, torch.logaddexp(take(scores, below), zero))
 
-        owner = take(segment[start:stop], owner)
+        owner = take(a.segment, x)
         done = scores[before:after]
         higher = peak.scatter_reduce(0, owner, done, "amax")
         # -inf is no peak yet: the total is 0, and stays so

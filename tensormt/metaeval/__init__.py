@@ -1,6 +1,9 @@
 """How well a metric agrees with people: correlations, pairwise accuracy, intervals and tests."""
 
+from tensormt.metaeval.calibration import calibrated_accuracy
 from tensormt.metaeval.correlation import pearson, ranks, spearman
+from tensormt.metaeval.exchanges import Exchange, exchange
+from tensormt.metaeval.inference import theory, williams
 from tensormt.metaeval.levels import (
     STATISTICS,
     agreement,
@@ -10,7 +13,6 @@ from tensormt.metaeval.levels import (
 from tensormt.metaeval.pairs import (
     Pairs,
     accuracy,
-    calibrated_accuracy,
     count_pairs,
     tau_a,
     tau_b,
@@ -20,10 +22,12 @@ from tensormt.metaeval.pairs import (
     tau_wmt14,
 )
 from tensormt.metaeval.resample import Difference, Interval, bootstrap, permutation
+from tensormt.metaeval.soft import soft_pairwise_accuracy
 
 __all__ = [
     "STATISTICS",
     "Difference",
+    "Exchange",
     "Interval",
     "Pairs",
     "accuracy",
@@ -32,9 +36,11 @@ __all__ = [
     "calibrated_accuracy",
     "count_pairs",
     "document_means",
+    "exchange",
     "pearson",
     "permutation",
     "ranks",
+    "soft_pairwise_accuracy",
     "spearman",
     "system_agreement",
     "tau_a",
@@ -43,4 +49,6 @@ __all__ = [
     "tau_wmt10",
     "tau_wmt13",
     "tau_wmt14",
+    "theory",
+    "williams",
 ]

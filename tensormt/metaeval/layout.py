@@ -2,9 +2,11 @@
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 from tensormt.data.tables import aligned
 from tensormt.metaeval.study import Contest, Row
+from tensormt.metaeval.tasks import Table
 
 
 def number(value: float | None) -> str:
@@ -12,10 +14,24 @@ def number(value: float | None) -> str:
     return "–" if value is None or math.isnan(value) else f"{value:.3f}"
 
 
+def without_nan(value: Any) -> Any:
+    """The same of lists and objects with None for numbers that do not exist: JSON has no NaN."""
+    if isinstance(value, dict):
+        return {key: without_nan(own) for key, own in value.items()}
+    if isinstance(value, list | tuple):
+        return [without_nan(own) for own in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
 def _cell(row: Row) -> str:
-    if row.low is None:
-        return number(row.value)
-    return f"{number(row.value)} [{number(row.low)}, {number(row.high)}]"
+    text = number(row.value)
+    if row.low is not None:
+        text += f" [{number(row.low)}, {number(row.high)}]"
+    if row.p is not None:
+        text += f" p={row.p:.2g}"
+    if row.epsilon is not None:
+        text += f" (ε {row.epsilon:.3g})"
+    return text
 
 
 def by_metric(rows: Sequence[Row]) -> str:
@@ -62,17 +78,56 @@ def _split(name: str) -> tuple[str, int]:
 
 
 def of_contests(found: Sequence[Contest]) -> str:
-    """One line per pair of metrics."""
+    """One line per pair of metrics; p corrected for their number where that was asked for."""
+    both = any(c.p_corrected not in (None, c.p) for c in found)
     lines = [["pair", "human", "level", "statistic", "difference", "p"]]
-    lines += [
-        [
-            f"{c.first} - {c.second}",
-            c.human,
-            c.level,
-            c.statistic,
-            f"{c.difference:+.3f}",
-            f"{c.p:.4f}",
-        ]
-        for c in found
-    ]
+    lines[0] += ["p (corrected)"] if both else []
+    for c in found:
+        pair = [f"{c.first} - {c.second}", c.human, c.level, c.statistic]
+        p = [c.p, *([c.p_corrected] if both else [])]
+        lines.append([*pair, _signed(c.difference), *(_p(value) for value in p)])
     return aligned(lines)
+
+
+def _signed(value: float) -> str:
+    return "–" if math.isnan(value) else f"{value:+.3f}"
+
+
+def _p(value: float | None) -> str:
+    return "–" if value is None or math.isnan(value) else f"{value:.4f}"
+
+
+def of_table(table: Table) -> list[list[str]]:
+    """The rows of a task's table: metrics down by their average, tasks across."""
+    columns = [table.average, *table.tasks]
+    clusters = [task.clusters() for task in columns]
+    values = [task.values.tolist() for task in columns]
+    lines = [["metric", *(task.name for task in columns)]]
+    for k in _by_average(table):
+        cells = [
+            f"{ranks[k]}  {number(own[k])}" for ranks, own in zip(clusters, values, strict=True)
+        ]
+        lines.append([table.metrics[k], *cells])
+    return lines
+
+
+def table_facts(table: Table) -> dict[str, Any]:
+    """The same for programs, with one-sided p-values of all pairs (row better than column)."""
+    return {
+        "metrics": table.metrics,
+        "tasks": [
+            {
+                "name": task.name,
+                "weight": task.weight,
+                "values": task.values.tolist(),
+                "clusters": task.clusters(),
+                "p": task.found.p(two_sided=False).tolist(),
+            }
+            for task in [table.average, *table.tasks]
+        ],
+    }
+
+
+def _by_average(table: Table) -> list[int]:
+    values = [-math.inf if math.isnan(v) else v for v in table.average.values.tolist()]
+    return sorted(range(len(values)), key=lambda k: -values[k])

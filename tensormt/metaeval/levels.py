@@ -5,10 +5,14 @@ document) level the items that are compared with each other depend on the groupi
 
     "segment"  for each segment over the systems, then the mean over segments ("group by item")
     "system"   for each system over its segments, then the mean over systems
+    "pooled"   pairs of systems on the same segment, counted together over all segments: WMT's taus
     "none"     all items together
 
 At system level every system has one score and there is one group. Groups for which the statistic
 does not exist (a single item, all scores equal) are left out of the mean, as in WMT.
+
+A resample says how often each system and each segment counts. It is never a table with copies: a
+segment drawn twice would be compared with itself and be right.
 """
 
 from collections.abc import Callable
@@ -17,90 +21,133 @@ import torch
 from torch import Tensor
 
 from tensormt.errors import TensorMTError
+from tensormt.kernels.inversions import settled
 from tensormt.metaeval import pairs
+from tensormt.metaeval.calibration import calibrated_accuracy
 from tensormt.metaeval.correlation import pearson, spearman
 
-Statistic = Callable[[Tensor, Tensor, Tensor], Tensor]
+GROUPINGS = ("segment", "system", "pooled", "none")
 
-GROUPINGS = ("segment", "system", "none")
-
-
-def _mean_over_groups(
-    statistic: Callable[[Tensor, Tensor, Tensor | None], Tensor],
-) -> Statistic:
-    """Turn a statistic of items [..., N] into its mean over groups [..., G, N]."""
-
-    def grouped(human: Tensor, metric: Tensor, mask: Tensor) -> Tensor:
-        return statistic(human, metric, mask).nanmean(dim=-1)
-
-    return grouped
-
-
-def _calibrated(human: Tensor, metric: Tensor, mask: Tensor) -> Tensor:
-    return pairs.calibrated_accuracy(human, metric, mask)[0]
-
-
-# Every statistic takes human, metric, mask [..., G, N] and returns float64 [...].
-STATISTICS: dict[str, Statistic] = {
-    "pearson": _mean_over_groups(pearson),
-    "spearman": _mean_over_groups(spearman),
-    "tau_a": _mean_over_groups(pairs.tau_a),
-    "tau_b": _mean_over_groups(pairs.tau_b),
-    "tau_c": _mean_over_groups(pairs.tau_c),
-    "tau_wmt10": _mean_over_groups(pairs.tau_wmt10),
-    "tau_wmt13": _mean_over_groups(pairs.tau_wmt13),
-    "tau_wmt14": _mean_over_groups(pairs.tau_wmt14),
-    "accuracy": _mean_over_groups(pairs.accuracy),
-    "accuracy_ties": _calibrated,
+# Statistics of items [..., N] that counts of pairs do not give.
+_OF_ITEMS: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
+    "pearson": pearson,
+    "spearman": spearman,
+    "tau_c": pairs.tau_c,
 }
+STATISTICS = (
+    "pearson",
+    "spearman",
+    "tau_a",
+    "tau_b",
+    "tau_c",
+    "tau_wmt10",
+    "tau_wmt13",
+    "tau_wmt14",
+    "accuracy",
+    "accuracy_ties",
+)
 
 
-def statistic_named(name: str) -> Statistic:
-    """Return the statistic of that name, or say which there are."""
-    if name not in STATISTICS:
-        raise TensorMTError(f"statistic {name!r} is unknown: use one of {', '.join(STATISTICS)}")
-    return STATISTICS[name]
+def check(statistic: str, grouping: str, least_gap: float = 0.0) -> None:
+    """Raise an error that says which statistics and groupings there are and go together."""
+    if statistic not in STATISTICS:
+        raise TensorMTError(
+            f"statistic {statistic!r} is unknown: use one of {', '.join(STATISTICS)}"
+        )
+    if grouping not in GROUPINGS:
+        raise TensorMTError(f"grouping {grouping!r} is unknown: use one of {', '.join(GROUPINGS)}")
+    if grouping == "pooled" and statistic in _OF_ITEMS:
+        known = ", ".join([*pairs.FORMULAS, "accuracy_ties"])
+        raise TensorMTError(f"grouping 'pooled' pools pairs, {statistic} has none: use {known}")
+    if least_gap > 0 and statistic not in pairs.FORMULAS:
+        known = ", ".join(pairs.FORMULAS)
+        raise TensorMTError(
+            f"a least gap is for counts of pairs, {statistic} has none: use {known}"
+        )
 
 
 def group(table: Tensor, grouping: str) -> Tensor:
     """Arrange items [..., S, N] as groups [..., G, items]."""
-    if grouping == "segment":
+    if grouping in ("segment", "pooled"):
         return table.transpose(-1, -2)
     if grouping == "system":
         return table
-    if grouping == "none":
-        return table.flatten(-2)[..., None, :]
-    raise TensorMTError(f"grouping {grouping!r} is unknown: use one of {', '.join(GROUPINGS)}")
+    return table.flatten(-2)[..., None, :]
 
 
 def agreement(
-    human: Tensor, metric: Tensor, statistic: str = "pearson", grouping: str = "none"
+    human: Tensor,
+    metric: Tensor,
+    statistic: str = "pearson",
+    grouping: str = "none",
+    *,
+    least_gap: float = 0.0,
+    systems: Tensor | None = None,
+    segments: Tensor | None = None,
 ) -> Tensor:
     """Return the agreement of two tables of item scores, float64 [...].
 
-    human, metric [..., S, N]; an item counts where both have a score that is not NaN.
+    human, metric [..., S, N]; an item counts where both have a score that is not NaN. A resample
+    is systems int64 [..., S] and segments int64 [..., N], how often each counts. least_gap: the
+    pairs that people set apart by less do not count.
     """
+    check(statistic, grouping, least_gap)
     if human.shape[-2:] != metric.shape[-2:]:
         raise TensorMTError(
             f"human scores are {list(human.shape[-2:])}, metric scores {list(metric.shape[-2:])}:"
             " both must be [systems, segments] of the same test set"
         )
     mask = ~(human.isnan() | metric.isnan())
-    sides = (group(side.expand(mask.shape), grouping) for side in (human, metric, mask))
-    return statistic_named(statistic)(*sides)
+    by_segment = grouping in ("segment", "pooled")
+    # Weights of whole groups come in at their mean, so that groups are computed once for all draws.
+    times = {"segment": segments, "pooled": segments, "system": systems}.get(grouping)
+    if systems is not None and grouping != "system":
+        mask = mask * systems[..., :, None]
+    if segments is not None and not by_segment:
+        mask = mask * segments[..., None, :]
+    human, metric, mask = (
+        group(side.expand(mask.shape), grouping) for side in (human, metric, mask)
+    )
+    if statistic == "accuracy_ties":
+        return calibrated_accuracy(human, metric, mask, times, grouping == "pooled")[0]
+    if statistic in _OF_ITEMS:
+        return _mean(_OF_ITEMS[statistic](human, metric, mask), times)
+    if least_gap > 0:
+        counts = pairs.count_pairs_apart(human, metric, mask, least_gap)
+    else:
+        counts = pairs.count_pairs(human, metric, mask)
+    formula = pairs.FORMULAS[statistic]
+    return formula(counts.pooled(times)) if grouping == "pooled" else _mean(formula(counts), times)
 
 
-def system_agreement(human: Tensor, metric: Tensor, statistic: str = "pearson") -> Tensor:
+def _mean(values: Tensor, times: Tensor | None) -> Tensor:
+    """Return the mean over the groups [..., G] that have a value, each as often as times says."""
+    if times is None:
+        return values.nanmean(dim=-1)
+    times = times * ~values.isnan()
+    return (values.nan_to_num() * times).sum(dim=-1) / times.sum(dim=-1)
+
+
+def system_agreement(
+    human: Tensor,
+    metric: Tensor,
+    statistic: str = "pearson",
+    *,
+    least_gap: float = 0.0,
+    systems: Tensor | None = None,
+) -> Tensor:
     """Return the agreement of two rows of system scores [..., S], float64 [...]."""
-    return agreement(human[..., None], metric[..., None], statistic, "none")
+    table = settled(human)[..., None], settled(metric)[..., None]
+    return agreement(*table, statistic, "none", least_gap=least_gap, systems=systems)
 
 
 def document_means(scores: Tensor, documents: Tensor, count: int) -> Tensor:
     """Return the mean of the segments that have a score per document, [..., N] -> [..., D].
 
     documents int64 [N] is the number of each segment's document, count is D; NaN without a score.
+    Means that are equal on paper are equal here (`settled`): the last bit breaks no tie.
     """
     real = ~scores.isnan()
     out = torch.zeros((*scores.shape[:-1], count), dtype=torch.float64, device=scores.device)
     total = out.index_add(-1, documents, scores.to(torch.float64).masked_fill(~real, 0.0))
-    return total / out.index_add(-1, documents, real.to(torch.float64))
+    return settled(total / out.index_add(-1, documents, real.to(torch.float64)))

@@ -12,24 +12,22 @@ by people only, M tied by the metric only, B tied by both:
     tau_wmt14  (C - D) / (C + D + M)       WMT 2014-2016: they count in the denominator only
     accuracy   (C + B) / (C + D + H + M + B)   acc_eq of Deutsch, Foster & Freitag 2023
 
-Metrics hardly ever tie while people often do, so accuracy comes also with tie calibration
-(Deutsch et al. 2023): pairs whose metric scores differ by at most ε are ties, with the ε that
-makes accuracy largest.
+Counts of several groups can be summed before the formula, as WMT does with the pairs of all
+segments (`Pairs.pooled`). A mask is bool or int64, how often each item counts: a pair then counts
+as often as the product of both.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from tensormt.errors import TensorMTError
 from tensormt.kernels.inversions import compare_orders
 from tensormt.metaeval.correlation import full_mask
 
 # Cells alive at a time.
 BLOCK = 1 << 20
-# Pairs that tie calibration sorts at most: some 80 bytes each.
-CALIBRATED = 1 << 25
 
 
 @dataclass(frozen=True)
@@ -57,19 +55,30 @@ class Pairs:
         """C - D, int64 [...]."""
         return self.concordant - self.discordant
 
+    def stacked(self) -> Tensor:
+        """The five counts in the order C, D, H, M, B, [..., 5]."""
+        kinds = (self.concordant, self.discordant, self.human_ties, self.metric_ties)
+        return torch.stack([*kinds, self.both_ties], dim=-1)
+
+    def pooled(self, times: Tensor | None = None) -> "Pairs":
+        """Sum the counts of groups [..., G] -> [...], each taken as often as times says."""
+        table = self.stacked()
+        return Pairs(*(table if times is None else table * times[..., None]).sum(-2).unbind(-1))
+
 
 def count_pairs(human: Tensor, metric: Tensor, mask: Tensor | None = None) -> Pairs:
     """Count the pairs of real items by how both sides order them; see `inversions`.
 
-    human, metric [..., N], mask bool [..., N].
+    human, metric [..., N], mask bool or int64 [..., N].
     """
-    real = full_mask(human, mask)
+    times = full_mask(human, mask)
     shape, items = human.shape[:-1], human.shape[-1]
-    human, metric, real = (side.reshape(-1, items) for side in (human, metric, real))
-    count = real.sum(dim=-1)
-    total = count * (count - 1) // 2
+    human, metric, times = (side.reshape(-1, items) for side in (human, metric, times))
+    count, squares = times.sum(dim=-1), (times * times).sum(dim=-1)
+    total = (count * count - squares) // 2
     parts = [
-        compare_orders(human[rows], metric[rows], real[rows]) for rows in _blocks(len(human), items)
+        compare_orders(human[rows], metric[rows], times[rows])
+        for rows in _blocks(len(human), items)
     ]
     discordant, by_human, by_metric, both = (torch.cat(part) for part in zip(*parts, strict=True))
     concordant = total - by_human - by_metric + both - discordant
@@ -84,16 +93,16 @@ def count_pairs_apart(
 
     WMT's DARR: 25 points of raw direct assessment.
     """
-    real = full_mask(human, mask)
+    times = full_mask(human, mask).to(torch.int64)
     shape, items = human.shape[:-1], human.shape[-1]
-    human, metric, real = (side.reshape(-1, items) for side in (human, metric, real))
+    human, metric, times = (side.reshape(-1, items) for side in (human, metric, times))
     counts = torch.zeros((3, len(human)), dtype=torch.int64, device=human.device)
     for rows in _blocks(items, len(human) * items):
         gap = human[:, rows, None] - human[:, None, :]
-        used = real[:, rows, None] & real[:, None, :] & (gap >= least_gap) & (gap > 0)
+        used = times[:, rows, None] * times[:, None, :] * ((gap >= least_gap) & (gap > 0))
         lead = metric[:, rows, None] - metric[:, None, :]
         for k, kind in enumerate((lead > 0, lead < 0, lead == 0)):
-            counts[k] += (kind & used).sum(dim=(1, 2))
+            counts[k] += (kind * used).sum(dim=(1, 2))
     concordant, discordant, tied = (row.reshape(shape) for row in counts)
     return Pairs(concordant, discordant, torch.zeros_like(tied), tied, torch.zeros_like(tied))
 
@@ -104,26 +113,43 @@ def _blocks(rows: int, width: int) -> list[slice]:
     return [slice(start, start + step) for start in range(0, rows, step)]
 
 
-def tau_a(human: Tensor, metric: Tensor, mask: Tensor | None = None) -> Tensor:
-    """Return tau-a, float64 [...]; shapes as `count_pairs`."""
-    pairs = count_pairs(human, metric, mask)
-    return _ratio(pairs.balance, pairs.total)
+def _ratio(above: Tensor, below: Tensor) -> Tensor:
+    return above / below.to(torch.float64)
 
 
-def tau_b(human: Tensor, metric: Tensor, mask: Tensor | None = None) -> Tensor:
-    """Return tau-b, float64 [...]; NaN where one side is constant."""
-    pairs = count_pairs(human, metric, mask)
+def _tau_b(pairs: Pairs) -> Tensor:
     left = (pairs.ordered + pairs.human_ties).to(torch.float64)
     right = (pairs.ordered + pairs.metric_ties).to(torch.float64)
     return pairs.balance / left.sqrt() / right.sqrt()
 
 
+# What is computed from counts of pairs alone; see the module.
+FORMULAS: dict[str, Callable[[Pairs], Tensor]] = {
+    "tau_a": lambda p: _ratio(p.balance, p.total),
+    "tau_b": _tau_b,
+    "tau_wmt10": lambda p: _ratio(p.balance - p.metric_ties, p.ordered + p.metric_ties),
+    "tau_wmt13": lambda p: _ratio(p.balance, p.ordered),
+    "tau_wmt14": lambda p: _ratio(p.balance, p.ordered + p.metric_ties),
+    "accuracy": lambda p: _ratio(p.concordant + p.both_ties, p.total),
+}
+
+
+def tau_a(human: Tensor, metric: Tensor, mask: Tensor | None = None) -> Tensor:
+    """Return tau-a, float64 [...]; shapes as `count_pairs`."""
+    return FORMULAS["tau_a"](count_pairs(human, metric, mask))
+
+
+def tau_b(human: Tensor, metric: Tensor, mask: Tensor | None = None) -> Tensor:
+    """Return tau-b, float64 [...]; NaN where one side is constant."""
+    return FORMULAS["tau_b"](count_pairs(human, metric, mask))
+
+
 def tau_c(human: Tensor, metric: Tensor, mask: Tensor | None = None) -> Tensor:
     """Return Stuart's tau-c, float64 [...]; NaN where one side is constant."""
-    real = full_mask(human, mask)
-    items = real.sum(dim=-1).to(torch.float64)
-    fewest = torch.minimum(_different(human, real), _different(metric, real)).to(torch.float64)
-    balance = count_pairs(human, metric, real).balance
+    times = full_mask(human, mask)
+    items = times.sum(dim=-1).to(torch.float64)
+    fewest = torch.minimum(_different(human, times > 0), _different(metric, times > 0))
+    balance = count_pairs(human, metric, times).balance
     return 2 * balance / (items**2 * (fewest - 1) / fewest)
 
 
@@ -132,77 +158,23 @@ def tau_wmt10(
 ) -> Tensor:
     """Return the tau of WMT 2010-2012 and, with a gap, of DARR, float64 [...]."""
     if least_gap > 0:
-        pairs = count_pairs_apart(human, metric, mask, least_gap)
-    else:
-        pairs = count_pairs(human, metric, mask)
-    return _ratio(pairs.balance - pairs.metric_ties, pairs.ordered + pairs.metric_ties)
+        return FORMULAS["tau_wmt10"](count_pairs_apart(human, metric, mask, least_gap))
+    return FORMULAS["tau_wmt10"](count_pairs(human, metric, mask))
 
 
 def tau_wmt13(human: Tensor, metric: Tensor, mask: Tensor | None = None) -> Tensor:
     """Return the tau of WMT 2013, float64 [...]."""
-    pairs = count_pairs(human, metric, mask)
-    return _ratio(pairs.balance, pairs.ordered)
+    return FORMULAS["tau_wmt13"](count_pairs(human, metric, mask))
 
 
 def tau_wmt14(human: Tensor, metric: Tensor, mask: Tensor | None = None) -> Tensor:
     """Return the tau of WMT 2014-2016, float64 [...]."""
-    pairs = count_pairs(human, metric, mask)
-    return _ratio(pairs.balance, pairs.ordered + pairs.metric_ties)
+    return FORMULAS["tau_wmt14"](count_pairs(human, metric, mask))
 
 
 def accuracy(human: Tensor, metric: Tensor, mask: Tensor | None = None) -> Tensor:
     """Return the share of pairs ordered or tied alike, float64 [...]."""
-    pairs = count_pairs(human, metric, mask)
-    return _ratio(pairs.concordant + pairs.both_ties, pairs.total)
-
-
-def calibrated_accuracy(
-    human: Tensor, metric: Tensor, mask: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    """Return the largest mean accuracy over groups that one ε reaches, and the smallest such ε.
-
-    human, metric [..., G, N], mask bool [..., G, N] -> float64 [...] both. Groups without a pair
-    are left out of the mean. Sorting all pairs by |metric difference| makes accuracy at every
-    possible ε a cumulative sum: pairs below ε are right where people tie, those above where the
-    orders agree.
-    """
-    real = full_mask(human, mask)
-    items = human.shape[-1]
-    if human.shape[-2] * items * (items - 1) // 2 > CALIBRATED:
-        raise TensorMTError(
-            f"{human.shape[-2]} groups of {items} items have too many pairs for tie calibration:"
-            " group by segment or by system"
-        )
-    i, j = torch.triu_indices(items, items, offset=1, device=human.device)
-    used = real[..., i] & real[..., j]
-    by_human = (human[..., i] - human[..., j]).sign()
-    gap = (metric[..., i] - metric[..., j]).to(torch.float64)
-    weight = used / used.sum(dim=-1, keepdim=True).clamp(min=1).to(torch.float64)
-    groups = used.any(dim=-1).sum(dim=-1)
-    tied = (weight * (by_human == 0)).flatten(-2)
-    agreed = (weight * ((by_human == gap.sign()) & (by_human != 0))).flatten(-2)
-    size = gap.abs().masked_fill(~used, torch.inf).flatten(-2)
-    size, order = size.sort(dim=-1)
-    gain = torch.cumsum((tied - agreed).gather(-1, order), dim=-1)
-    right = agreed.sum(dim=-1, keepdim=True) + gain
-    # ε may only stand at the last of equal gaps; below the first gap it changes nothing.
-    last = torch.ones_like(size, dtype=torch.bool)
-    last[..., :-1] = size[..., 1:] != size[..., :-1]
-    right = right.masked_fill(~last | size.isinf(), -torch.inf)
-    none = torch.zeros_like(right[..., :1])
-    right = torch.cat([agreed.sum(dim=-1, keepdim=True), right], dim=-1)
-    size = torch.cat([none, size], dim=-1)
-    # Pairs the metric itself ties are ties at any ε, so 0 is the smallest threshold to consider.
-    zero_run = (size[..., 1:] == 0).any(dim=-1)
-    right[..., 0] = right[..., 0].masked_fill(zero_run, -torch.inf)
-    best = right.amax(dim=-1)
-    # Sums in another order differ in the last digits: equal accuracies are told by a small margin.
-    size = size.masked_fill(right < best[..., None] - 1e-12, torch.inf)
-    return best / groups, size.amin(dim=-1)
-
-
-def _ratio(above: Tensor, below: Tensor) -> Tensor:
-    return above / below.to(torch.float64)
+    return FORMULAS["accuracy"](count_pairs(human, metric, mask))
 
 
 def _different(values: Tensor, real: Tensor) -> Tensor:

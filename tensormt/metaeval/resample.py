@@ -1,17 +1,17 @@
 """How sure an agreement is: bootstrap intervals, and permutation tests of a difference.
 
-Both redraw the whole table many times and compute the statistic of all draws in one batch.
-
-Bootstrap: segments are drawn with replacement, with all their systems (``draw_systems`` draws the
-systems as well); the interval lies between the quantiles of the redrawn agreements.
+Bootstrap: segments are drawn with replacement, with all their systems, or systems with all their
+segments, or both; the interval lies between the quantiles of the redrawn agreements. A draw is how
+often each system and segment counts (see `levels`): pairs of a segment with itself do not exist.
 
 Permutation (Deutsch, Dror & Roth 2021): if two metrics are equally good, their scores can be
 exchanged. Both are standardised, then exchanged at random for each output (``units="both"``), for
 whole systems ("systems") or whole segments ("segments"); p is the share of exchanges that give a
-difference at least as large as the one seen, counting the one seen.
+difference at least as large as the one seen, counting the one seen. `exchanges` tests all pairs of
+many metrics at once.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -22,11 +22,13 @@ from tensormt.errors import TensorMTError
 # Human and metric scores of R redrawn tables, float64 [R,S,N] both -> their agreement [R].
 TableStatistic = Callable[[Tensor, Tensor], Tensor]
 
-# Drawn systems int64 [R,S,1] and segments int64 [R,1,N] -> the agreement on each draw [R].
-DrawStatistic = Callable[[Tensor, Tensor], Tensor]
+# How often systems int64 [R,S] and segments int64 [R,N] count, None for once each -> agreement [R].
+DrawStatistic = Callable[[Tensor | None, Tensor | None], Tensor]
 
-# Pairs of items alive at a time.
-BLOCK = 1 << 24
+# Cells alive at a time.
+BLOCK = 1 << 22
+# Differences that rounding sets apart are equal; a scale of 1 is that of correlations.
+MARGIN = 1e-12
 
 
 @dataclass(frozen=True)
@@ -46,15 +48,10 @@ class Difference:
     p: float
 
 
-def _chunks(resamples: int, items: int) -> list[int]:
-    """Sizes of chunks of draws, so that even a statistic of all pairs stays within memory."""
-    step = max(1, min(resamples, BLOCK // max(1, items**2)))
+def chunks(resamples: int, cells: int) -> list[int]:
+    """Sizes of chunks of draws that hold ``cells`` numbers each."""
+    step = max(1, min(resamples, BLOCK // max(1, cells)))
     return [min(step, resamples - start) for start in range(0, resamples, step)]
-
-
-def draw_tables(human: Tensor, metric: Tensor, statistic: TableStatistic) -> DrawStatistic:
-    """Turn a statistic of two tables [S,N] into one of draws from them."""
-    return lambda systems, segments: statistic(human[systems, segments], metric[systems, segments])
 
 
 def bootstrap(
@@ -64,26 +61,56 @@ def bootstrap(
     *,
     resamples: int = 1000,
     level: float = 0.95,
-    draw_systems: bool = False,
+    draw: Sequence[str] = ("segments",),
+    cells: int | None = None,
     seed: int = 12345,
     device: torch.device | str = "cpu",
 ) -> Interval:
-    """Return the agreement over all S systems and N segments, with its interval at the level."""
+    """Return the agreement over all S systems and N segments, with its interval at the level.
+
+    draw: "segments", "systems" or both; cells: numbers that the statistic of one draw holds.
+    """
     if resamples < 1 or not 0 < level < 1:
         raise TensorMTError(f"resamples={resamples}, level={level}: expected ≥ 1 and 0 < level < 1")
+    if not draw or set(draw) - {"systems", "segments"}:
+        raise TensorMTError(f"draw={list(draw)}: expected systems, segments or both")
     random = torch.Generator(device=device).manual_seed(seed)
-    rows = torch.arange(systems, device=device)[None, :, None]
-    columns = torch.arange(segments, device=device)[None, None, :]
-    drawn = []
-    for size in _chunks(resamples, systems * segments):
-        chosen = torch.randint(segments, (size, 1, segments), generator=random, device=device)
-        among = rows
-        if draw_systems:
-            among = torch.randint(systems, (size, systems, 1), generator=random, device=device)
-        drawn.append(statistic(among, chosen))
+    found = []
+    for size in chunks(resamples, cells or systems * segments):
+        # Segments first: the same seed draws the same segments, whether systems are drawn or not.
+        of_segments = _times(size, segments, random) if "segments" in draw else None
+        of_systems = _times(size, systems, random) if "systems" in draw else None
+        found.append(statistic(of_systems, of_segments))
     edges = torch.tensor([(1 - level) / 2, (1 + level) / 2], dtype=torch.float64)
-    low, high = torch.nanquantile(torch.cat(drawn).cpu(), edges).tolist()
-    return Interval(float(statistic(rows, columns)[0]), low, high)
+    low, high = torch.nanquantile(torch.cat(found).cpu(), edges).tolist()
+    return Interval(float(statistic(None, None)), low, high)
+
+
+def _times(draws: int, units: int, random: torch.Generator) -> Tensor:
+    """How often each of the units is drawn in as many draws with replacement, int64 [R,units]."""
+    chosen = torch.randint(units, (draws, units), generator=random, device=random.device)
+    none = torch.zeros_like(chosen)
+    return none.scatter_add_(1, chosen, torch.ones_like(chosen))
+
+
+def swaps(
+    shape: Sequence[int], resamples: int, cells: int, seed: int, device: torch.device | str
+) -> Iterator[Tensor]:
+    """Draw what changes sides, bool [R, *shape] in chunks."""
+    random = torch.Generator(device=device).manual_seed(seed)
+    for size in chunks(resamples, cells):
+        yield torch.rand((size, *shape), generator=random, device=device) < 0.5
+
+
+def p_value(null: Tensor, seen: Tensor, two_sided: bool = True) -> Tensor:
+    """Return the share of draws at least as large as what was seen, itself counted, float64 [...].
+
+    null [R, ...] are differences under exchange, seen [...]. Exchanging everything gives the seen
+    difference up to rounding, and it must count.
+    """
+    if two_sided:
+        null, seen = null.abs(), seen.abs()
+    return ((null >= seen - MARGIN).sum(dim=0) + 1).to(torch.float64) / (len(null) + 1)
 
 
 def permutation(
@@ -98,13 +125,30 @@ def permutation(
     seed: int = 12345,
 ) -> Difference:
     """Test whether metric ``first`` agrees better with people than ``second``; tables [S,N]."""
+    seen, null = exchanged(human, first, second, statistic, units, resamples, seed)
+    return Difference(float(seen), float(p_value(null, seen, two_sided)))
+
+
+def exchanged(
+    human: Tensor,
+    first: Tensor,
+    second: Tensor,
+    statistic: TableStatistic,
+    units: str = "both",
+    resamples: int = 1000,
+    seed: int = 12345,
+    cells: int | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Return the difference seen, float64 [], and those of random exchanges, [R].
+
+    cells: numbers that the statistic of one draw holds, where it is more than a table.
+    """
     shapes = {"both": human.shape, "systems": (len(human), 1), "segments": (1, human.shape[1])}
     if units not in shapes:
         raise TensorMTError(f"units={units!r} is unknown: use one of {', '.join(shapes)}")
     real = ~(human.isnan() | first.isnan() | second.isnan())
     human = human.masked_fill(~real, torch.nan)
-    first, second = _standardised(first, real), _standardised(second, real)
-    random = torch.Generator(device=human.device).manual_seed(seed)
+    first, second = standardised(first, real), standardised(second, real)
 
     def difference(swap: Tensor) -> Tensor:
         shape = (len(swap), *human.shape)
@@ -112,21 +156,12 @@ def permutation(
         other = torch.where(swap, first, second).expand(shape)
         return statistic(human.expand(shape), one) - statistic(human.expand(shape), other)
 
-    seen = difference(torch.zeros((1, 1, 1), dtype=torch.bool, device=human.device))
-    as_large = torch.zeros((), dtype=torch.int64, device=human.device)
-    for size in _chunks(resamples, human.numel()):
-        swap = torch.rand((size, *shapes[units]), generator=random, device=human.device) < 0.5
-        drawn = difference(swap)
-        # Exchanging everything gives the seen difference up to rounding: it must count.
-        margin = 1e-12
-        if two_sided:
-            as_large += (drawn.abs() >= seen.abs() - margin).sum()
-        else:
-            as_large += (drawn >= seen - margin).sum()
-    return Difference(float(seen[0]), float((as_large + 1) / (resamples + 1)))
+    seen = difference(torch.zeros((1, 1, 1), dtype=torch.bool, device=human.device))[0]
+    draws = swaps(shapes[units], resamples, cells or human.numel(), seed, human.device)
+    return seen, torch.cat([difference(swap) for swap in draws])
 
 
-def _standardised(scores: Tensor, real: Tensor) -> Tensor:
+def standardised(scores: Tensor, real: Tensor) -> Tensor:
     """Take the real items of a table to mean 0 and variance 1; NaN elsewhere, constant stays 0."""
     count = real.sum()
     centred = scores - scores.masked_fill(~real, 0.0).sum() / count

@@ -3,6 +3,7 @@
     segments = score(s)      documents = score(Σ_{segments of d} s)      systems = score(Σ s)
 
 A score file of another tool has no statistics: its documents and systems are means of segments.
+At level "mean" systems are means of segment scores with every metric, as WMT averages them.
 A document is scored on the segments of it that people judged, for each system; a system on all its
 segments, since systems are compared with each other and people may have judged other segments of
 each.
@@ -16,13 +17,13 @@ import torch
 from torch import Tensor
 
 from tensormt.data.judged import TestSet
+from tensormt.kernels.inversions import settled
 from tensormt.metaeval.levels import agreement, document_means, system_agreement
-from tensormt.metaeval.resample import DrawStatistic, draw_tables
 from tensormt.metric import Metric
 from tensormt.texts import Texts, signature
 from tensormt.trees.sources import TreeSource
 
-LEVELS = ("segment", "document", "system")
+LEVELS = ("segment", "document", "system", "mean")
 
 
 @dataclass(frozen=True)
@@ -54,19 +55,27 @@ class Scores:
         present = document_means(self.segments, numbers, count)
         return self.score(sums).masked_fill(present.isnan(), torch.nan)
 
-    def systems(self, segments: Tensor | None = None) -> Tensor:
-        """Return system scores, float64 [S], or [R,S] on drawn segments int64 [R,N]."""
+    def systems(self, times: Tensor | None = None) -> Tensor:
+        """Return system scores, float64 [S], or [R,S] with segments counting int64 [R,N] times."""
         if self.statistics is None or self.score is None:
-            table = self.segments
-            drawn = table if segments is None else table[:, segments].transpose(0, 1)
-            return drawn.nanmean(dim=-1)
-        if segments is None:
+            return self.means(times)
+        if times is None:
             return self.score(self.statistics.sum(dim=1))
-        count = self.segments.shape[1]
-        times = torch.zeros((len(segments), count), dtype=torch.float64, device=segments.device)
-        times.scatter_add_(1, segments, torch.ones_like(segments, dtype=torch.float64))
-        sums = torch.einsum("rn,snk->rsk", times, self.statistics.to(torch.float64))
-        return self.score(sums)
+        weights = times.to(torch.float64)
+        return self.score(torch.einsum("rn,snk->rsk", weights, self.statistics.to(torch.float64)))
+
+    def means(self, times: Tensor | None = None) -> Tensor:
+        """Return the means of the systems' segment scores, float64 [S], or [R,S] as `systems`."""
+        return means(self.segments, times)
+
+
+def means(table: Tensor, times: Tensor | None = None) -> Tensor:
+    """Return the mean score of each system, float64 [S], or [R,S]; table [S,N], NaN: no score."""
+    if times is None:
+        return settled(table.nanmean(dim=-1))
+    weights = times.to(torch.float64)
+    real = (~table.isnan()).to(torch.float64)
+    return settled(weights @ table.nan_to_num().T / (weights @ real.T))
 
 
 def score_metric(metric: Metric[Any], name: str, test: TestSet, texts: Texts) -> Scores:
@@ -102,50 +111,39 @@ def agreement_at(
     statistic: str,
     grouping: str,
     documents: tuple[Tensor, int],
+    *,
+    least_gap: float = 0.0,
+    systems: Tensor | None = None,
+    segments: Tensor | None = None,
 ) -> Tensor:
-    """Return the agreement of people and a metric at one level, float64 [].
+    """Return the agreement of people and a metric at one level, float64 [...].
 
     human float64 [S,N]; documents: the number of each segment's document, int64 [N], and D.
+    A resample is systems int64 [R,S] and segments [R,N] (at document level documents [R,D]), how
+    often each counts.
     """
-    if level == "system":
-        return system_agreement(human.nanmean(dim=1), scores.systems(), statistic)
-    return agreement(*tables_at(level, human, scores, documents), statistic, grouping)
-
-
-def draws_at(
-    level: str,
-    human: Tensor,
-    scores: Scores,
-    statistic: str,
-    grouping: str,
-    documents: tuple[Tensor, int],
-) -> tuple[DrawStatistic, int]:
-    """Return the same agreement as a function of draws, and the number of units drawn from.
-
-    Documents are the units at document level, segments at the others.
-    """
-    if level == "system":
-
-        def systems(rows: Tensor, columns: Tensor) -> Tensor:
-            chosen = columns[:, 0]
-            people = human[:, chosen].nanmean(dim=-1).transpose(0, 1)
-            metric = scores.systems(chosen)
-            index = rows[..., 0].expand(people.shape)
-            return system_agreement(people.gather(1, index), metric.gather(1, index), statistic)
-
-        return systems, human.shape[1]
-    human, table = tables_at(level, human, scores, documents)
-    return (
-        draw_tables(human, table, lambda h, m: agreement(h, m, statistic, grouping)),
-        human.shape[1],
+    if level in ("system", "mean"):
+        metric = scores.means(segments) if level == "mean" else scores.systems(segments)
+        return system_agreement(
+            means(human, segments), metric, statistic, least_gap=least_gap, systems=systems
+        )
+    tables = tables_at(level, human, scores, documents)
+    return agreement(
+        *tables, statistic, grouping, least_gap=least_gap, systems=systems, segments=segments
     )
 
 
 def tables_at(
     level: str, human: Tensor, scores: Scores, documents: tuple[Tensor, int]
 ) -> tuple[Tensor, Tensor]:
-    """Return human and metric scores of documents, float64 [S,D], else of segments, [S,N]."""
-    if level != "document":
-        return human, scores.segments
-    judged = scores.where(~human.isnan())
-    return document_means(human, *documents), judged.documents(*documents)
+    """Return the scores of people and metric that a level compares, float64 both.
+
+    [S,N] of segments, [S,D] of documents, [S,1] of systems.
+    """
+    if level == "segment":
+        return human, settled(scores.segments)
+    if level == "document":
+        judged = scores.where(~human.isnan())
+        return document_means(human, *documents), judged.documents(*documents)
+    metric = scores.means() if level == "mean" else settled(scores.systems())
+    return means(human)[:, None], metric[:, None]

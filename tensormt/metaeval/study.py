@@ -1,20 +1,31 @@
 """A whole meta-evaluation: every metric against every human score, at every level asked for.
 
-One `Row` per metric, human score, level and statistic, with a bootstrap interval if wanted; one
-`Contest` per pair of metrics, with the p of a permutation test.
+One `Row` per metric, human score, level and statistic, with an interval if wanted; one `Contest`
+per pair of metrics, with its p. The test is of the numbers in the table: at system level corpus
+scores are exchanged between metrics for whole systems, since no segment of a corpus score can be
+exchanged; at level "mean", segment scores.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import torch
 from torch import Tensor
 
 from tensormt.errors import TensorMTError
-from tensormt.metaeval.levels import agreement, system_agreement
-from tensormt.metaeval.resample import TableStatistic, bootstrap, permutation
-from tensormt.metaeval.scores import LEVELS, Scores, agreement_at, draws_at, tables_at
+from tensormt.metaeval import levels
+from tensormt.metaeval.calibration import calibrated_accuracy
+from tensormt.metaeval.exchanges import Exchange, exchange, exchange_tables
+from tensormt.metaeval.inference import Theory, theory, williams
+from tensormt.metaeval.resample import bootstrap
+from tensormt.metaeval.scores import LEVELS, Scores, agreement_at, tables_at
+from tensormt.metaeval.soft import PERMUTATIONS, soft_pairwise_accuracy, spa_against
+from tensormt.significance import corrected
+
+SPA = "spa"
+STATISTICS = (*levels.STATISTICS, SPA)
+TESTS = ("permutation", "williams")
 
 
 @dataclass(frozen=True)
@@ -24,15 +35,26 @@ class Plan:
     levels: tuple[str, ...] = ("segment", "system")
     statistics: tuple[str, ...] = ("pearson", "spearman", "tau_b")
     grouping: str = "none"
-    resamples: int = 0
+    least_gap: float = 0.0
+    resamples: int = 0  # of the bootstrap
     confidence: float = 0.95
-    units: str = "both"
+    draw: tuple[str, ...] = ("segments",)
+    fisher: bool = False  # intervals and p-values from theory
+    test: str = "permutation"
+    permutations: int = 1000
+    units: str | None = None
+    two_sided: bool = True
+    correction: str = "none"
+    spa_permutations: int = PERMUTATIONS
     seed: int = 12345
 
 
 @dataclass(frozen=True)
 class Row:
-    """How well one metric agrees with one human score; low and high bound the interval."""
+    """How well one metric agrees with one human score; low and high bound the interval.
+
+    p is of no correlation at all (theory), epsilon the calibrated threshold of ties.
+    """
 
     metric: str
     signature: str
@@ -42,11 +64,13 @@ class Row:
     value: float
     low: float | None = None
     high: float | None = None
+    p: float | None = None
+    epsilon: float | None = None
 
 
 @dataclass(frozen=True)
 class Contest:
-    """The agreement of the first metric minus that of the second, and its p (two-sided)."""
+    """The agreement of the first metric minus that of the second, its p, and p corrected."""
 
     first: str
     second: str
@@ -55,6 +79,173 @@ class Contest:
     statistic: str
     difference: float
     p: float
+    p_corrected: float | None = None
+
+
+@dataclass(frozen=True)
+class Case:
+    """One human score at one level by one statistic: what every metric is asked."""
+
+    name: str
+    human: Tensor  # float64 [S,N]
+    level: str
+    statistic: str
+    plan: Plan
+    documents: tuple[Tensor, int]
+
+    def value(
+        self, scores: Scores, systems: Tensor | None = None, segments: Tensor | None = None
+    ) -> Tensor:
+        """Return the agreement, float64 [], or that of draws (see `scores.agreement_at`), [R]."""
+        if self.statistic == SPA:
+            return soft_pairwise_accuracy(
+                self.human, scores.segments, permutations=self.plan.spa_permutations
+            )
+        return agreement_at(
+            self.level,
+            self.human,
+            scores,
+            self.statistic,
+            self.plan.grouping,
+            self.documents,
+            least_gap=self.plan.least_gap,
+            systems=systems,
+            segments=segments,
+        )
+
+    def row(self, scores: Scores) -> Row:
+        """Return the agreement of one metric with what was asked for besides."""
+        found = Row(
+            scores.name,
+            scores.signature,
+            self.name,
+            self.level,
+            self.statistic,
+            float(self.value(scores)),
+            epsilon=self.epsilon(scores),
+        )
+        if self.plan.fisher:
+            found = replace(found, **self.theory(scores)._asdict())
+        if not self.plan.resamples or self.statistic == SPA:
+            return found
+        interval = bootstrap(
+            lambda systems, segments: self.value(scores, systems, segments),
+            len(self.human),
+            self.documents[1] if self.level == "document" else self.human.shape[1],
+            resamples=self.plan.resamples,
+            level=self.plan.confidence,
+            draw=self.plan.draw,
+            cells=self._cells(),
+            seed=self.plan.seed,
+        )
+        return replace(found, low=interval.low, high=interval.high)
+
+    def epsilon(self, scores: Scores) -> float | None:
+        """Return the threshold of tie calibration, where the statistic has one."""
+        if self.statistic != "accuracy_ties":
+            return None
+        sides = tables_at(self.level, self.human, scores, self.documents)
+        grouping = "none" if self.level in ("system", "mean") else self.plan.grouping
+        human, metric = (levels.group(side, grouping) for side in sides)
+        mask = ~(human.isnan() | metric.isnan())
+        return float(calibrated_accuracy(human, metric, mask, pooled=grouping == "pooled")[1])
+
+    def theory(self, scores: Scores) -> Theory:
+        """Return p and interval from theory, where items are compared all together."""
+        if self.level not in ("system", "mean") and self.plan.grouping != "none":
+            return Theory(None, None, None)
+        human, metric = tables_at(self.level, self.human, scores, self.documents)
+        return theory(self.statistic, human.flatten(), metric.flatten(), self.plan.confidence)
+
+    def _cells(self) -> int:
+        """Numbers that the statistic of one draw holds: all pairs where ties are calibrated."""
+        systems, segments = self.human.shape
+        if self.statistic != "accuracy_ties" or self.level in ("system", "mean"):
+            return systems * segments
+        groups, items = levels.group(self.human, self.plan.grouping).shape
+        return groups * items * (items - 1) // 2
+
+    def exchange(self, metrics: Sequence[Scores]) -> Exchange:
+        """Exchange what the level compares between all pairs of metrics."""
+        draws = {"resamples": self.plan.permutations, "seed": self.plan.seed}
+        units = self.plan.units
+        if self.statistic == SPA:
+            tables = torch.stack([scores.segments for scores in metrics])
+            against = spa_against(self.human, self.plan.spa_permutations)
+            cells = len(self.human) * max(
+                self.human.shape[1], len(self.human) * self.plan.spa_permutations
+            )
+            return exchange_tables(
+                self.human, tables, lambda _, own: against(own), units or "both", cells, **draws
+            )
+        if self.level == "mean" and units not in (None, "systems"):
+            tables = torch.stack([scores.segments for scores in metrics])
+
+            def of_means(one: Tensor, other: Tensor) -> Tensor:
+                sides = one.nanmean(dim=-1), other.nanmean(dim=-1)
+                return levels.system_agreement(
+                    *sides, self.statistic, least_gap=self.plan.least_gap
+                )
+
+            return exchange_tables(self.human, tables, of_means, units or "both", **draws)
+        if self.level in ("system", "mean"):
+            if units not in (None, "systems"):
+                raise TensorMTError(
+                    f"units {units!r}: a corpus score is of a whole system; use units 'systems',"
+                    " or level 'mean' for means of segment scores"
+                )
+            grouping, units = "none", "systems"
+        else:
+            grouping = self.plan.grouping
+        sides = [tables_at(self.level, self.human, scores, self.documents) for scores in metrics]
+        return exchange(
+            sides[0][0],
+            torch.stack([own for _, own in sides]),
+            self.statistic,
+            grouping,
+            units,
+            least_gap=self.plan.least_gap,
+            **draws,
+        )
+
+    def contests(self, metrics: Sequence[Scores]) -> list[Contest]:
+        """Test every pair of metrics."""
+        pairs = list(combinations(range(len(metrics)), 2))
+        if self.plan.test == "williams":
+            found = [self._williams(metrics[a], metrics[b]) for a, b in pairs]
+        else:
+            result = self.exchange(metrics)
+            gaps, p = result.differences(), result.p(self.plan.two_sided)
+            found = [(float(gaps[pair]), float(p[pair])) for pair in pairs]
+        right = corrected([p for _, p in found], self.plan.correction)
+        return [
+            Contest(metrics[a].name, metrics[b].name, self.name, self.level, self.statistic, *both)
+            for (a, b), both in zip(
+                pairs, [(gap, p, q) for (gap, p), q in zip(found, right, strict=True)], strict=True
+            )
+        ]
+
+    def _williams(self, first: Scores, second: Scores) -> tuple[float, float]:
+        flat = self.level in ("system", "mean") or self.plan.grouping == "none"
+        if self.statistic != "pearson" or not flat:
+            raise TensorMTError(
+                "Williams' test is of Pearson correlations of all items together: use --statistic"
+                " pearson and --grouping none, or the permutation test"
+            )
+        human, one = tables_at(self.level, self.human, first, self.documents)
+        _, other = tables_at(self.level, self.human, second, self.documents)
+        sides = human.flatten(), one.flatten(), other.flatten()
+        return williams(*sides, two_sided=self.plan.two_sided)
+
+
+def cases(human: Mapping[str, Tensor], plan: Plan, documents: tuple[Tensor, int]) -> Iterator[Case]:
+    """What a plan asks of every metric, checked before anything is computed."""
+    _check(plan, human)
+    for name, table in human.items():
+        for level in plan.levels:
+            for statistic in plan.statistics:
+                if statistic != SPA or level in ("system", "mean"):
+                    yield Case(name, table, level, statistic, plan, documents)
 
 
 def measure(
@@ -64,29 +255,7 @@ def measure(
     documents: tuple[Tensor, int],
 ) -> list[Row]:
     """Compare each metric with each table of human scores, float64 [S,N]."""
-    _check(plan, human)
-    rows = []
-    for name, table in human.items():
-        for level in plan.levels:
-            for statistic in plan.statistics:
-                for scores in metrics:
-                    place = (level, table, scores, statistic, plan.grouping, documents)
-                    value, low, high = float(agreement_at(*place)), None, None
-                    if plan.resamples:
-                        draws, units = draws_at(*place)
-                        interval = bootstrap(
-                            draws,
-                            len(table),
-                            units,
-                            resamples=plan.resamples,
-                            level=plan.confidence,
-                            seed=plan.seed,
-                        )
-                        low, high = interval.low, interval.high
-                    rows.append(
-                        Row(scores.name, scores.signature, name, level, statistic, value, low, high)
-                    )
-    return rows
+    return [case.row(scores) for case in cases(human, plan, documents) for scores in metrics]
 
 
 def contests(
@@ -95,40 +264,20 @@ def contests(
     plan: Plan,
     documents: tuple[Tensor, int],
 ) -> list[Contest]:
-    """Test every pair of metrics; at system level on the means of standardised segment scores."""
-    _check(plan, human)
-    found = []
-    for name, table in human.items():
-        for level in plan.levels:
-            sides = [tables_at(level, table, scores, documents) for scores in metrics]
-            for statistic in plan.statistics:
-                for i, j in combinations(range(len(metrics)), 2):
-                    result = permutation(
-                        sides[i][0],
-                        sides[i][1],
-                        sides[j][1],
-                        _of_tables(level, statistic, plan.grouping),
-                        units=plan.units,
-                        resamples=plan.resamples or 1000,
-                        seed=plan.seed,
-                    )
-                    pair = metrics[i].name, metrics[j].name
-                    found.append(Contest(*pair, name, level, statistic, result.value, result.p))
-    return found
-
-
-def _of_tables(level: str, statistic: str, grouping: str) -> TableStatistic:
-    if level == "system":
-        return lambda human, metric: system_agreement(
-            human.nanmean(dim=-1), metric.nanmean(dim=-1), statistic
-        )
-    return lambda human, metric: agreement(human, metric, statistic, grouping)
+    """Test every pair of metrics on what `measure` shows of them."""
+    return [contest for case in cases(human, plan, documents) for contest in case.contests(metrics)]
 
 
 def _check(plan: Plan, human: Mapping[str, Tensor]) -> None:
     for level in plan.levels:
         if level not in LEVELS:
             raise TensorMTError(f"level {level!r} is unknown: use one of {', '.join(LEVELS)}")
+    for statistic in plan.statistics:
+        if statistic != SPA:
+            below = any(level in ("segment", "document") for level in plan.levels)
+            levels.check(statistic, plan.grouping if below else "none", plan.least_gap)
+    if plan.test not in TESTS:
+        raise TensorMTError(f"test {plan.test!r} is unknown: use one of {', '.join(TESTS)}")
     for name, table in human.items():
         if bool(torch.isnan(table).all()):
             raise TensorMTError(f"human score {name!r} has no value at all: choose another")

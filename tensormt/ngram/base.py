@@ -22,6 +22,7 @@ from tensormt.ngram.references import References
 from tensormt.reading import Tokens
 from tensormt.text.tokenizer import check_name
 from tensormt.text.tokens import TokenBatch
+from tensormt.typed import Name, Whole, YesNo
 
 __all__ = ["NgramMetric", "TestSetMetric", "choose"]
 
@@ -44,15 +45,14 @@ class NgramMetric(Metric[TokenBatch]):
     """
 
     dtype: ClassVar[torch.dtype] = torch.float64  # of the statistics
+    clips_only: ClassVar[bool] = False  # `count` asks for clipped matches and lengths alone
     counts: Frequencies | None = None  # of the whole test set, where a metric takes them
 
     def __init__(self, max_order: int, tokenize: str, lowercase: bool) -> None:
-        if not isinstance(max_order, int) or max_order < 1:
-            raise TensorMTError(f"max_order is {max_order!r}: expected an integer of at least 1")
-        check_name(tokenize)
-        self.max_order = max_order
-        self.tokenize = tokenize
-        self.lowercase = lowercase
+        self.max_order: int = Whole("max_order", 4, "", 1, 100).check(max_order)
+        self.tokenize: str = Name("tokenize", "13a", "", (), "a tokeniser's name").check(tokenize)
+        check_name(self.tokenize)
+        self.lowercase: bool = YesNo("lowercase", False, "").check(lowercase)
         self._seen: Tokens | None = None  # how the batches scored last had been read
 
     @property
@@ -76,11 +76,6 @@ class NgramMetric(Metric[TokenBatch]):
         self._seen = self.reads.of(hyp)
         ready = refs if isinstance(refs, References) else References(refs)
         return (hyp.lowered, ready.lowered) if self.lowercase else (hyp, ready)
-
-    @property
-    @abstractmethod
-    def width(self) -> int:
-        """The number of statistics, K."""
 
     @abstractmethod
     def count(self, part: Comparison, table: Frequencies | None) -> Tensor:

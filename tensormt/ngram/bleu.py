@@ -7,6 +7,9 @@ Smoothing of a precision without a match (Chen & Cherry 2014): `none` leaves 0; 
 `smooth_value` matches (0.1); `add-k` adds `smooth_value` (1) to matches and n-grams for n > 1;
 `exp` halves again at every such order, as mteval-v13a does; `epsilon` takes `smooth_value` (10⁻³)
 as the precision, as Liu & Gildea (2005) do.
+
+`effective_order` leaves out the orders that the hypothesis is too short for. By default single
+segments do so and sums of segments do not, which is what `sacrebleu -sl` and `sacrebleu` print.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from tensormt.kernels.lengths import brevity_penalty
 from tensormt.ngram.base import NgramMetric, choose
 from tensormt.ngram.comparison import Comparison
 from tensormt.ngram.frequencies import Frequencies
+from tensormt.typed import Number, YesNo
 
 __all__ = ["BLEU", "SMOOTHINGS", "bleu"]
 
@@ -41,9 +45,12 @@ def bleu(
     reference: Tensor,
     smooth: str = "exp",
     smooth_value: float | None = None,
-    effective_order: bool = False,
+    effective_order: bool | Tensor = False,
 ) -> Tensor:
-    """BLEU (0 to 100, float64 [...]) of counts matched, totals [...,N] and lengths [...]."""
+    """BLEU (0 to 100, float64 [...]) of counts matched, totals [...,N] and lengths [...].
+
+    effective_order: for all, or bool [...]: leave out orders of which there is no n-gram.
+    """
     value = SMOOTHINGS[smooth] if smooth_value is None else smooth_value
     found, possible = matched.double(), totals.double()
     if smooth == "add-k":
@@ -61,10 +68,11 @@ def bleu(
     elif smooth == "epsilon":
         precision = torch.where(zero, float(value or 0.0), precision)
     logs = torch.log(precision)
-    if effective_order:
-        mean = logs.masked_fill(~real, 0.0).sum(-1) / real.sum(-1)
-    else:
-        mean = logs.masked_fill(~real, -torch.inf).mean(-1)
+    mean = logs.masked_fill(~real, -torch.inf).mean(-1)
+    if effective_order is not False:
+        short = logs.masked_fill(~real, 0.0).sum(-1) / real.sum(-1)
+        chosen = torch.as_tensor(effective_order, device=mean.device)
+        mean = torch.where(chosen, short, mean)
     score = 100.0 * brevity_penalty(length, reference) * torch.exp(mean)
     return torch.where((matched > 0).any(-1), score, 0.0)
 
@@ -74,13 +82,15 @@ class BLEU(NgramMetric):
 
     name: ClassVar[str] = "BLEU"
     digits: ClassVar[int] = 2  # as sacrebleu prints it
+    scale: ClassVar[float | None] = 100.0
+    clips_only = True
     dtype: ClassVar[torch.dtype] = torch.int64
 
     def __init__(
         self,
         max_order: int = 4,
         smooth: str = "exp",
-        effective_order: bool = False,
+        effective_order: bool | None = None,
         smooth_value: float | None = None,
         tokenize: str = "13a",
         lowercase: bool = False,
@@ -89,17 +99,18 @@ class BLEU(NgramMetric):
         choose("smoothing", smooth, tuple(SMOOTHINGS))
         if smooth_value is not None and SMOOTHINGS[smooth] is None:
             raise TensorMTError(f"smoothing {smooth!r} takes no value: leave smooth_value out")
-        if smooth_value is not None and smooth_value < 0:
-            raise TensorMTError(f"smooth_value is {smooth_value}: expected 0 or more")
+        value: float | None = Number("smooth_value", None, "").check(smooth_value)
         self.smooth = smooth
-        self.smooth_value = SMOOTHINGS[smooth] if smooth_value is None else float(smooth_value)
-        self.effective_order = effective_order
+        self.smooth_value = SMOOTHINGS[smooth] if value is None else value
+        self.effective_order: bool | None = YesNo("effective_order", None, "").check(
+            effective_order
+        )
 
     def options(self) -> dict[str, object]:
         value = "" if self.smooth_value is None else f"[{self.smooth_value:g}]"
         return {
             **super().options(),
-            "eff": self.effective_order,
+            "eff": "segments" if self.effective_order is None else self.effective_order,
             "smooth": self.smooth + value,
         }
 
@@ -113,7 +124,12 @@ class BLEU(NgramMetric):
         return torch.cat([part.head(part.closest), part.matched, part.totals], -1)
 
     def score(self, statistics: Tensor, *, segment: bool | None = None) -> Tensor:
-        size = self.max_order
+        size, effective = self.max_order, self.effective_order
+        chosen: bool | Tensor
+        if effective is not None:
+            chosen = effective
+        else:
+            chosen = statistics[..., 0] == 1 if segment is None else segment
         return bleu(
             statistics[..., 3 : 3 + size],
             statistics[..., 3 + size :],
@@ -121,5 +137,5 @@ class BLEU(NgramMetric):
             statistics[..., 2],
             self.smooth,
             self.smooth_value,
-            self.effective_order,
+            chosen,
         )

@@ -15,9 +15,8 @@ when the hypothesis goes on, so the statistics of prefixes are cumulative sums.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Protocol
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 from torch import Tensor
@@ -43,12 +42,29 @@ class Facts(Protocol):
         """Different n-grams over all n-grams of the references, float64 [b,N]; 0/0 is 1."""
 
 
+if TYPE_CHECKING:
+    once = property
+else:
+
+    def once(made: Callable[[Any], Any]) -> property:
+        """A property made once, without the lock of `cached_property`: torch compiles it."""
+        name = made.__name__
+
+        def get(self: Any) -> Any:
+            if name not in self.kept:
+                self.kept[name] = made(self)
+            return self.kept[name]
+
+        return property(get, doc=made.__doc__)
+
+
 @dataclass(frozen=True)
 class Places:
     """Places of one order, [m] of its [T-n+1,b] cells; `cells` None: all of them."""
 
     order: Order
     cells: Tensor | None
+    kept: dict[str, Tensor] = field(default_factory=dict)
 
     def pick(self, values: Tensor) -> Tensor:
         """Values [...,≥T-n+1,b] of this order or a lower one at the places, [...,m]."""
@@ -71,12 +87,12 @@ class Places:
         cells = values.new_zeros(self.order.rank.numel())
         return cells.scatter_(0, self.cells, values).view(shape)
 
-    @cached_property
+    @once
     def counts(self) -> Tensor:
         """How often the n-gram stands in each reference, [R,m]."""
         return self.pick(self.order.counts)
 
-    @cached_property
+    @once
     def matched(self) -> Tensor:
         """Which places are clipped matches, bool [m]."""
         return self.pick(self.order.rank) < self.counts.amax(0)
@@ -92,15 +108,16 @@ class Comparison:
     hashes: Callable[[], Tensor]  # content hashes of the hypotheses' tokens, int64 [T,b]
     by_shape: bool = False  # sizes come from shapes alone: no host sync
     prefixes: bool = False
+    kept: dict[str, Any] = field(default_factory=dict)
 
-    @cached_property
+    @once
     def places(self) -> list[Places]:
         """For each order the places at which values are computed."""
         if self.by_shape:
             return [Places(order, None) for order in self.orders]
         return [Places(order, nonzero(order.counts.amax(0) > 0)) for order in self.orders]
 
-    @cached_property
+    @once
     def lengths(self) -> Tensor:
         """Lengths [b] of the hypotheses, or [b,T+1] of their prefixes."""
         if not self.prefixes:
@@ -134,7 +151,7 @@ class Comparison:
     @property
     def matched(self) -> Tensor:
         """Number of clipped matches of each order, int64 [...,N]."""
-        return self._along_text([order.matched for order in self.orders])
+        return self.along_text([order.matched for order in self.orders])
 
     def sums(self, values: Sequence[Tensor]) -> Tensor:
         """Values [m] at the places of each order summed over its clipped matches, [...,N]."""
@@ -144,7 +161,7 @@ class Comparison:
         ]
         if self.by_shape or self.prefixes:
             spread = [h.spread(v) for h, v in zip(self.places, chosen, strict=True)]
-            return self._along_text(spread)
+            return self.along_text(spread)
         size = self.hyp_lengths.shape[0]
         parts = []
         for here, value in zip(self.places, chosen, strict=True):
@@ -153,7 +170,7 @@ class Comparison:
             parts.append(zeros.index_add_(0, here.cells % max(size, 1), value))
         return torch.stack(parts, 1)
 
-    def _along_text(self, values: Sequence[Tensor]) -> Tensor:
+    def along_text(self, values: Sequence[Tensor]) -> Tensor:
         """Values [T-n+1,b] an order summed over the text, or cumulated: [b,N], [b,T+1,N]."""
         if not self.prefixes:
             return torch.stack([value.sum(0) for value in values], -1)

@@ -28,7 +28,7 @@ _BETA = math.log(0.5) / math.log(1.5) ** 2
 
 def length_penalty(length: Tensor, reference: Tensor) -> Tensor:
     """NIST's penalty of hypothesis and reference lengths [...], float64 [...]; 0 for no words."""
-    ratio = (length.double() / reference.double()).clamp_max(1.0)
+    ratio = (length.double() / reference.double().clamp_min(1e-300)).clamp_max(1.0)
     return torch.exp(_BETA * torch.log(ratio) ** 2)
 
 
@@ -39,6 +39,7 @@ class NIST(TestSetMetric):
     """
 
     name: ClassVar[str] = "NIST"
+    scale: ClassVar[float | None] = None
 
     def __init__(
         self,

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import torch
 from torch import Tensor
 
-from tensormt.errors import NoReference, TensorMTError
+from tensormt.errors import SegmentError, TensorMTError
 from tensormt.kernels.arrays import argsort
 from tensormt.kernels.columns import column_type, columns, cut, tailed
 from tensormt.kernels.counts import spread
@@ -45,8 +45,8 @@ class References(Sequence[TokenBatch]):
         self.number = (self.lengths > 0).sum(0)
         missing = (self.number == 0).tolist()
         if any(missing):
-            advice = "give at least one that is not empty for every segment"
-            raise NoReference(missing.index(True) + 1, advice)
+            advice = "has no reference: give at least one that is not empty for every segment"
+            raise SegmentError(missing.index(True) + 1, advice)
         self._spread: dict[int, Tensor] = {}
         self._distinct: dict[int, Tensor] = {}
         self._frequencies: dict[int, Frequencies] = {}

@@ -42,6 +42,11 @@ def tree_source(
     """What makes trees of text: a source as it is, a parser (or its name) with a memory."""
     if parser is None or (callable(parser) and not isinstance(parser, Parser)):
         return parser
+    if not isinstance(parser, Parser | str | PathLike):
+        raise TensorMTError(
+            f"parser is {type(parser).__name__}: expected 'default', a path, a Parser or a source "
+            "of trees"
+        )
     if not isinstance(parser, Parser):
         parser = Parser.load(parser, device=device)
     return CachedParser(parser)
@@ -88,6 +93,8 @@ class CachedParser:
                 self._recall(wanted)
             new = [text for text in wanted if text not in self._memory]
             if new:
+                if self.progress is not None:
+                    self.progress(0)  # the parser may have to be loaded first
                 trees = self.parser.parse(new, self.progress)
                 self.parsed += len(new)
                 self._memory.add(new, trees)

@@ -7,14 +7,14 @@ the processor.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from tensormt.data import files
+from tensormt.data import files, outputs
 from tensormt.errors import TensorMTError
 from tensormt.parser import store
 from tensormt.parser.batching import Corpus
@@ -50,7 +50,7 @@ def make_settings(
 
 def score(parser: Parser, gold: Path) -> dict[str, float]:
     """F1, evalb's F1 and tag accuracy of a parser on a file of gold trees, from their words."""
-    trees = TreeBatch.from_file(gold)
+    trees = read_gold(gold)
     words, parts = trees.nodes.word, trees.tokens.tolist()
     flat = [trees.words[i] for i in words[words >= 0].tolist()]
     ends = torch.tensor(parts).cumsum(0).tolist()
@@ -60,6 +60,29 @@ def score(parser: Parser, gold: Path) -> dict[str, float]:
         return evaluate(parser.parse(tokens), trees)
     finally:
         parser.split = whole
+
+
+def read_gold(path: Path) -> TreeBatch:
+    """The trees of a file, at least one."""
+    trees = TreeBatch.from_file(path)
+    if not bool((trees.tokens > 0).any()):
+        raise TensorMTError(f"{path}: expected bracketed trees, found none")
+    return trees
+
+
+def check_folder(folder: Path, inputs: Sequence[Path]) -> None:
+    """Refuse a folder that holds a parser already, or in which an input would be overwritten."""
+    if (folder / CHECKPOINT).exists():
+        raise TensorMTError(f"{folder} holds a training run: add --resume or take another folder")
+    for name in (store.WEIGHTS, store.SETTINGS):
+        if (folder / name).exists():
+            raise TensorMTError(f"{folder} holds a parser: take another folder")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise TensorMTError(f"{folder} cannot be made: {error.strerror}") from None
+    for name in (store.WEIGHTS, store.SETTINGS, RECIPE, CHECKPOINT):
+        outputs.output_path(folder / name, inputs)
 
 
 def check_resume(folder: Path, recipe: Recipe) -> None:
@@ -94,8 +117,9 @@ def fit(
     """
     if resume:
         check_resume(folder, recipe)
-    elif (folder / CHECKPOINT).exists():
-        raise TensorMTError(f"{folder} holds a training run: add --resume or take another folder")
+    else:
+        check_folder(folder, [train, dev, *([embed] if embed else [])])
+    read_gold(dev)  # what is wrong with it is said before the work
     vectors = read_vectors(embed) if embed else {}
     size = len(next(iter(vectors.values()))) if vectors else recipe.embedding
     if size != recipe.embedding:
@@ -104,12 +128,12 @@ def fit(
             f"train with --embedding {size}"
         )
     settings, corpus = make_settings(train, vectors, recipe, hyphens)
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / RECIPE).write_text(json.dumps(asdict(recipe), indent=1) + "\n", encoding="utf-8")
+    with outputs.whole_file(outputs.output_path(folder / RECIPE)) as file:
+        file.write(f"{json.dumps(asdict(recipe), indent=1)}\n".encode())
     where = torch.device("cpu") if device is None else device
     trainer = Trainer(settings, recipe, folder, vectors, where)
     if resume:
-        trainer.resume()
+        _take_up(trainer, folder)
     while trainer.epoch < recipe.epochs:
         if epoch_bar is None:
             loss = trainer.train_epoch(corpus, lambda _: None)
@@ -121,7 +145,7 @@ def fit(
         figures = score(Parser(network, "training", hyphens=hyphens), dev)
         figures = {"epoch": trainer.epoch, "loss": loss, **figures}
         trainer.history.append(figures)
-        if figures["f1"] > trainer.best.get("f1", -1.0):
+        if not figures["f1"] <= trainer.best.get("f1", -1.0):  # NaN, where nothing is to be found
             trainer.best = figures
             made = {"recipe": asdict(recipe), "dev": figures}
             store.save(folder, trainer.model, {**settings, "training": made})
@@ -129,3 +153,15 @@ def fit(
         trainer.save()
         report(figures)
     return Parser.load(folder, device=device)
+
+
+def _take_up(trainer: Trainer, folder: Path) -> None:
+    """Go on from the checkpoint."""
+    try:
+        trainer.resume()
+    except Exception as error:  # a pickle can be broken in any way
+        cause = str(error).partition("\n")[0][:200]
+        raise TensorMTError(
+            f"{folder / CHECKPOINT} is damaged or from other trees ({cause}): start anew in "
+            "another folder"
+        ) from None

@@ -89,7 +89,7 @@ def open_checkpoint(path: Path, trusted: bool) -> tuple[Any, Settings | None]:
     if not trusted:
         raise TensorMTError(
             f"{path} is a pickle, and a pickle can run any code as it opens: "
-            "if you trust where it came from, load it with trusted=True"
+            "if you trust where it came from, say so with --trusted (in Python: trusted=True)"
         )
     import dill  # type: ignore[import-untyped]
     import supar
@@ -178,6 +178,8 @@ def _wrap(tree: Any) -> Any:
     from nltk import Tree
 
     if not isinstance(tree[0], Tree):
+        if len(tree) > 1:
+            raise ValueError("a tag with more than one word")
         return Tree(tree.label(), [Tree("_", [tree[0]])])
     return Tree(tree.label(), [_wrap(child) for child in tree])
 

@@ -17,6 +17,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from tensormt.data.lines import items_of
+from tensormt.devices import device_named
 from tensormt.errors import TensorMTError
 from tensormt.kernels.arrays import argsort, nonzero, repeat
 from tensormt.kernels.nodes import Nodes
@@ -56,8 +58,8 @@ class Parser:
         batch_tokens: int | None = None,
     ) -> None:
         """`network` may be a function that makes it: called when the first text is parsed."""
-        if max_length < 2:
-            raise TensorMTError(f"expected max_length of at least 2, got {max_length}")
+        if isinstance(max_length, bool) or not isinstance(max_length, int) or max_length < 2:
+            raise TensorMTError(f"expected max_length of at least 2, got {max_length!r}")
         self._network, self.name, self.hyphens = network, name, hyphens
         self.split, self.max_length, self.mbr = split, max_length, mbr
         self._batch_tokens = batch_tokens
@@ -83,8 +85,10 @@ class Parser:
         """
         from tensormt.parser import model, store
 
+        if not isinstance(name, str | PathLike) or "\0" in str(name):
+            raise TensorMTError(f"a parser is named by 'default' or a path, got {name!r}")
         path = DEFAULT if name == "default" else Path(name)
-        where = torch.device(_device(device))
+        where = device_named(device)
         network: AnyNetwork | Callable[[], AnyNetwork]
         if path.is_dir():
             settings = store.settings(path)
@@ -92,9 +96,11 @@ class Parser:
             digest = store.digest(path / store.WEIGHTS, path / store.SETTINGS)
 
             def network() -> AnyNetwork:
-                return Network(
-                    store.load(path, settings), settings, where, bool(settings["narrow"])
-                )
+                loaded = store.load(path, settings)
+                try:
+                    return Network(loaded, settings, where, bool(settings["narrow"]))
+                except (KeyError, TypeError, ValueError, IndexError, RuntimeError) as error:
+                    raise store.damaged(path, error) from error
 
         elif path.is_file():
             parser, plain = model.open_checkpoint(path, trusted)
@@ -148,8 +154,7 @@ class Parser:
         An empty segment has an empty tree. `progress` hears how many more segments are done, in
         proportion to their sentences (which are parsed in order of length).
         """
-        if isinstance(segments, str):
-            raise TensorMTError("expected a list of segments, got one string: put it in a list")
+        segments = _segments(segments)
         sentences = splitting.prepare(segments, self.split, self.hyphens, self.max_length)
         if sentences.cut:
             warnings.warn(
@@ -202,6 +207,22 @@ class Parser:
         return _reorder(parts, order.to(device))
 
 
+def _segments(given: Any) -> list[Any]:
+    """Segments as a list of texts, of lists of tokens, and of None."""
+    if isinstance(given, str | bytes):
+        raise TensorMTError("expected a list of segments, got one string: put it in a list")
+    segments = items_of(given, "segments")
+    for number, segment in enumerate(segments, 1):
+        tokens = segment if isinstance(segment, list | tuple) else [segment or ""]
+        for token in tokens:
+            if not isinstance(token, str):
+                raise TensorMTError(
+                    f"segment {number}: expected text or a list of tokens, got "
+                    f"{type(token).__name__} {repr(token)[:40]}"
+                )
+    return segments
+
+
 def _again(name: Any, trusted: bool, device: torch.device, rules: dict[str, Any]) -> Parser:
     """A parser loaded once more, elsewhere."""
     return Parser.load(name, trusted, device, **rules)
@@ -224,12 +245,6 @@ class _Share:
         if self.progress is not None:
             self.progress(share - self.told)
         self.told = share
-
-
-def _device(device: str | torch.device | None) -> str | torch.device:
-    if device == "auto":
-        return "cuda" if torch.cuda.is_available() else "cpu"
-    return "cpu" if device is None else device
 
 
 def _batches(order: Tensor, lengths: Tensor, budget: int) -> list[Tensor]:

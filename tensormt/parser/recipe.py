@@ -1,34 +1,54 @@
 """Recipe: the settings of a training run, with a line of help each (they are options too)."""
 
-from dataclasses import dataclass, field
+import math
+from dataclasses import dataclass, field, fields
 from typing import Any
 
+from tensormt.errors import TensorMTError
+from tensormt.typed import Number, Option, Whole
 
-def option(default: Any, text: str) -> Any:
-    """A dataclass field with a line of help."""
-    return field(default=default, metadata={"help": text})
+SIZE = 10_000  # of a layer
+MANY = 10**9
+
+
+def option(default: Any, text: str, low: float, high: float, above: bool = False) -> Any:
+    """A dataclass field with a line of help and its range; `above`: without the lower end."""
+    return field(default=default, metadata={"help": text, "range": (low, high, above)})
 
 
 @dataclass(frozen=True)
 class Recipe:
     """What a training run is made of; every field is an option of `tensormt train-parser`."""
 
-    epochs: int = option(60, "passes over the training trees")
-    tokens: int = option(1500, "tokens a batch")
-    rate: float = option(2e-3, "highest learning rate of Adam")
-    warmup: int = option(200, "batches until the highest rate")
-    average: float = option(0.999, "decay of the running average of the weights")
-    clip: float = option(5.0, "norm at which gradients are clipped")
-    dropout: float = option(0.33, "dropout of embeddings, LSTM inputs and heads")
-    recurrent: float = option(0.2, "dropout of the recurrent weights")
-    embedding: int = option(100, "size of word vectors (that of --embed, where given)")
-    characters: int = option(100, "size of a word's character vector")
-    hidden: int = option(256, "LSTM size, each direction")
-    layers: int = option(3, "LSTM layers")
-    span: int = option(250, "size of the span head")
-    label: int = option(56, "size of the label head")
-    min_count: int = option(2, "times a word must be seen to have a vector of its own")
-    seed: int = option(1, "seed of weights, dropout and order")
+    epochs: int = option(60, "passes over the training trees", 1, 100_000)
+    tokens: int = option(1500, "tokens a batch", 1, MANY)
+    rate: float = option(2e-3, "highest learning rate of Adam", 0, 1, above=True)
+    warmup: int = option(200, "batches until the highest rate", 1, MANY)
+    average: float = option(0.999, "decay of the running average of the weights", 0, 1)
+    clip: float = option(5.0, "norm at which gradients are clipped", 0, math.inf, above=True)
+    dropout: float = option(0.33, "dropout of embeddings, LSTM inputs and heads", 0, 0.99)
+    recurrent: float = option(0.2, "dropout of the recurrent weights", 0, 0.99)
+    embedding: int = option(100, "size of word vectors (that of --embed, where given)", 1, SIZE)
+    characters: int = option(100, "size of a word's character vector", 2, SIZE)
+    hidden: int = option(256, "LSTM size, each direction", 1, SIZE)
+    layers: int = option(3, "LSTM layers", 1, 100)
+    span: int = option(250, "size of the span head", 1, SIZE)
+    label: int = option(56, "size of the label head", 1, SIZE)
+    min_count: int = option(2, "times a word must be seen to have a vector of its own", 1, MANY)
+    seed: int = option(1, "seed of weights, dropout and order", 0, 2**63 - 1)
+
+    def __post_init__(self) -> None:
+        for entry in fields(self):
+            low, high, above = entry.metadata["range"]
+            known: Option = (
+                Whole(entry.name, entry.default, "", low, high)
+                if isinstance(entry.default, int)
+                else Number(entry.name, entry.default, "", low, high, above)
+            )
+            try:
+                known.check(getattr(self, entry.name))
+            except TensorMTError as error:
+                raise TensorMTError(f"--{str(error).replace('_', '-', 1)}") from None
 
     def model(self) -> dict[str, Any]:
         """The arguments of supar's model."""

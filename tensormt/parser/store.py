@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from tensormt.data import files
+from tensormt.data import files, outputs
 from tensormt.errors import TensorMTError
 from tensormt.parser import model as supar_model
 from tensormt.parser.model import Settings
@@ -26,6 +26,12 @@ WEIGHTS = "model.safetensors"
 SETTINGS = "settings.json"
 TABLES = ("word_embed.weight", "pretrained.weight")
 FORMAT = 1
+KINDS = {  # of the settings
+    "args": dict,
+    **dict.fromkeys(("words", "chars", "labels", "narrow"), list),
+    **dict.fromkeys(("known", "vectors", "fix_len"), int),
+    "root": str,
+}
 
 
 def quantise(table: Tensor) -> tuple[Tensor, Tensor]:
@@ -41,7 +47,7 @@ def dequantise(rows: Tensor, scale: Tensor) -> Tensor:
 
 def save(folder: Path, model: Any, settings: Settings) -> None:
     """Write a supar model and its settings into a folder."""
-    from safetensors.torch import save_file
+    from safetensors.torch import save as packed
 
     tensors: dict[str, Tensor] = {}
     for name, tensor in model.state_dict().items():
@@ -51,9 +57,9 @@ def save(folder: Path, model: Any, settings: Settings) -> None:
             tensors[name] = tensor.half().cpu().contiguous()
     folder.mkdir(parents=True, exist_ok=True)
     text = json.dumps({"format": FORMAT, **settings}, ensure_ascii=False, indent=None)
-    (folder / SETTINGS).write_text(text + "\n", encoding="utf-8")
-    save_file(tensors, folder / WEIGHTS)
-    (folder / WEIGHTS).chmod((folder / SETTINGS).stat().st_mode)  # safetensors gives 0600
+    for name, data in ((WEIGHTS, packed(tensors)), (SETTINGS, f"{text}\n".encode())):
+        with outputs.whole_file(outputs.output_path(folder / name)) as file:
+            file.write(data)
 
 
 def settings(folder: Path) -> Settings:
@@ -69,6 +75,11 @@ def settings(folder: Path) -> Settings:
             f"{folder / SETTINGS}: expected format {FORMAT}, got {found.get('format')!r}: "
             "train the parser again with this version"
         )
+    for name, kind in KINDS.items():
+        if not isinstance(found.get(name), kind) or isinstance(found.get(name), bool):
+            raise TensorMTError(
+                f"{folder / SETTINGS}: {name!r} is missing or wrong: copy or train the parser again"
+            )
     return found
 
 
@@ -84,13 +95,21 @@ def load(folder: Path, settings: Settings) -> Any:
                 tensors[name] = dequantise(tensors[name], tensors.pop(f"{name}.scale"))
         parser = supar_model.build(settings)
         parser.model.load_state_dict({name: tensor.float() for name, tensor in tensors.items()})
-    except (OSError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
-        cause = str(error).partition("\n")[0]
-        raise TensorMTError(
-            f"{folder}: expected a parser ({WEIGHTS} and {SETTINGS}), but it is damaged "
-            f"({cause}): copy or train it again"
-        ) from error
+    except (*_WRONG, SafetensorError) as error:
+        raise damaged(folder, error) from error
     return parser
+
+
+_WRONG = (OSError, KeyError, TypeError, ValueError, AttributeError, IndexError, RuntimeError)
+
+
+def damaged(folder: Path, error: Exception) -> TensorMTError:
+    """That the parser in a folder is damaged, in one sentence."""
+    cause = str(error).partition("\n")[0][:200]
+    return TensorMTError(
+        f"{folder}: expected a parser ({WEIGHTS} and {SETTINGS}), but it is damaged "
+        f"({cause}): copy or train it again"
+    )
 
 
 def digest(*paths: Path) -> str:

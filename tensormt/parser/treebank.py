@@ -5,6 +5,7 @@ word is (the end of) the label of the span one word wide, so one model predicts 
 alike. Words are looked up in lower case, characters keep their case.
 """
 
+import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -32,11 +33,11 @@ def read_treebank(path: Path, max_length: int | None = None) -> tuple[str, list[
             continue
         try:
             root, words, spans = read_tree(line)
-        except (ValueError, IndexError) as error:
+        except (ValueError, IndexError, AttributeError, TypeError, RecursionError):
             raise TensorMTError(
                 f"{path}, line {number}: expected one Penn-style bracketing a line, "
-                f"got {line[:60]!r} ({error})"
-            ) from error
+                f"got {line[:60]!r}"
+            ) from None
         roots[root] += 1
         if max_length is None or len(words) <= max_length:
             examples.append(Example(words, spans))
@@ -56,8 +57,20 @@ def read_vectors(path: Path) -> dict[str, list[float]]:
             raise TensorMTError(
                 f"{path}, line {number}: expected a word and {size} numbers, got {len(numbers)}"
             )
-        vectors.setdefault(word.lower(), [float(x) for x in numbers])
+        vectors.setdefault(word.lower(), _finite(numbers, f"{path}, line {number}"))
+    if not vectors:
+        raise TensorMTError(f"{path}: expected word vectors, found none")
     return vectors
+
+
+def _finite(numbers: list[str], where: str) -> list[float]:
+    try:
+        found = [float(x) for x in numbers]
+    except ValueError:
+        found = [math.nan]
+    if not all(map(math.isfinite, found)):
+        raise TensorMTError(f"{where}: expected a word and finite numbers behind it")
+    return found
 
 
 def vocabularies(

@@ -8,7 +8,6 @@ parsed), and all pairs of all cases are scored as hypotheses with one reference,
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -16,10 +15,7 @@ from torch import Tensor
 from tensormt import qarla
 from tensormt.errors import TensorMTError
 from tensormt.kernels.arrays import nonzero
-from tensormt.metric import Metric
-
-# Pairs of texts scored at a time.
-PAIRS = 4000
+from tensormt.kernels.inversions import settled
 
 
 @dataclass(frozen=True)
@@ -86,31 +82,3 @@ class Bed:
     def jack(self, triples: str = "pairs") -> Tensor:
         """Return JACK with all metrics, float64 []."""
         return qarla.jack(self.am, self.mm, self.aa, triples, **self.masks)
-
-
-def settled(values: Tensor) -> Tensor:
-    """Round to 40 bits, about twelve digits, whatever the scale.
-
-    QUEEN asks whether one similarity reaches another; two that are equal on paper may differ in
-    the last bits with the order of a sum, and that must not decide.
-    """
-    mantissa, exponent = torch.frexp(values)
-    return torch.ldexp(torch.round(mantissa * 2.0**40) / 2.0**40, exponent)
-
-
-def similarities(metric: Metric[Any], batch: Any, index: Tensor) -> Tensor:
-    """Score all pairs of texts of every case with a metric of the package, float64 [T,N,N].
-
-    batch holds prepared texts; index int64 [T,N] says which of them are those of a case, -1 for
-    an absent or empty one. The value is x(candidate i, reference j), 0 where one is absent.
-    """
-    cases, width = index.shape
-    present = index >= 0
-    pairs = nonzero(present[:, :, None] & present[:, None, :])
-    case, place = pairs // (width * width), pairs % (width * width)
-    candidate, reference = index[case, place // width], index[case, place % width]
-    out = torch.zeros(cases * width * width, dtype=torch.float64, device=index.device)
-    for start in range(0, len(pairs), PAIRS):
-        part = slice(start, start + PAIRS)
-        out[pairs[part]] = metric(batch[candidate[part]], [batch[reference[part]]])
-    return out.view(cases, width, width)

@@ -16,12 +16,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from tensormt.combined.similarity import similarities
 from tensormt.data.judged import TestSet
 from tensormt.errors import TensorMTError
 from tensormt.metaeval.scores import collect_texts
 from tensormt.metric import Metric
 from tensormt.qarla import bags, similarity
-from tensormt.qarla.beds import Bed, similarities
+from tensormt.qarla.beds import Bed
 from tensormt.texts import Texts
 
 PAPERS_OWN = (
@@ -105,7 +106,6 @@ def bed_from_texts(
     texts = collect_texts(test) if texts is None else texts
     # streams are systems, then references: so are the texts of a case
     index = torch.stack(texts.index, 1)
-    index = index.masked_fill(index == 0, -1)
     tables = {}
     for name, metric in metrics.items():
         if metric is None:

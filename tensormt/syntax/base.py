@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import torch
 
-from tensormt.errors import NoReference, TensorMTError
+from tensormt.errors import SegmentError, TensorMTError
 from tensormt.metric import Metric, check_aligned
 from tensormt.reading import Trees
 from tensormt.trees.batch import TreeBatch
@@ -48,7 +48,7 @@ class TreeMetric(Metric[TreeBatch]):
         present = torch.stack([ref.lengths > 0 for ref in refs]).any(0)
         if not bool(present.all()):
             number = int((~present).nonzero()[0]) + 1
-            raise NoReference(number, "every segment needs at least one tree")
+            raise SegmentError(number, "has no reference: every segment needs at least one tree")
 
 
 class ConstituencyMetric(TreeMetric):

@@ -35,7 +35,9 @@ class Kernel(TreeMetric):
         """log K(left b, right b) of aligned trees, float64 [B]; -inf where K is 0."""
         check_aligned(left, [right])
         sides = zip(self._sides(left), self._sides(right), strict=True)
-        return torch.cat([log_kernel(a, b, self.decay) for a, b in sides])
+        return torch.cat(
+            [log_kernel(a, b, self.decay, k * CHUNK + 1) for k, (a, b) in enumerate(sides)]
+        )
 
     def _sides(self, batch: TreeBatch) -> list[Side]:
         """The trees in chunks, prepared for the kernel; made once for a batch."""

@@ -6,8 +6,10 @@ Batches meet through the content hashes, which depend on the string alone, or th
 
 from __future__ import annotations
 
+import string
 from collections.abc import Iterable, Sequence
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +18,32 @@ from torch import Tensor
 
 from tensormt.kernels import hashing
 
-__all__ = ["Dictionary", "string_buffers"]
+__all__ = ["Dictionary", "Pieces", "string_buffers"]
+
+
+class Pieces(NamedTuple):
+    """Strings cut into pieces: their ids 1…kinds end to end [n], where each starts, how many."""
+
+    ids: Tensor
+    starts: Tensor
+    lengths: Tensor
+    kinds: int
+
+    @classmethod
+    def of(cls, ids: np.ndarray, lengths: list[int], kinds: int) -> Pieces:
+        """From ids [n] and the number of pieces of each string."""
+        sizes = torch.tensor(lengths, dtype=torch.int64, device="cpu")
+        numbers = torch.from_numpy(ids.astype(np.int64).reshape(-1))
+        return cls(numbers, sizes.cumsum(0) - sizes, sizes, kinds)
+
+
+def _chrf_words(word: str) -> list[str]:
+    """A word without white space as sacrebleu's chrF++ cuts it."""
+    if len(word) > 1 and word[-1] in string.punctuation:
+        return [word[:-1], word[-1]]
+    if len(word) > 1 and word[0] in string.punctuation:
+        return [word[0], word[1:]]
+    return [] if word.isspace() else [word]
 
 
 class Dictionary:
@@ -56,6 +83,20 @@ class Dictionary:
     def lowered(self) -> tuple[Tensor, Dictionary]:
         """The dictionary in lower case (`str.lower`), and the new id of every old one, [n]."""
         return Dictionary.encode([word.lower() for word in self.strings])
+
+    @cached_property
+    def characters(self) -> Pieces:
+        """The strings cut into characters, numbered from 1."""
+        codes = np.frombuffer("".join(self.strings).encode("utf-32-le"), np.uint32)
+        kinds, ids = np.unique(codes, return_inverse=True)
+        return Pieces.of(ids + 1, [len(word) for word in self.strings], len(kinds))
+
+    @cached_property
+    def words(self) -> Pieces:
+        """The strings cut as chrF cuts words: punctuation off their end, else off their start."""
+        parts = [_chrf_words(word) for word in self.strings]
+        ids, names = Dictionary.encode([part for word in parts for part in word])
+        return Pieces.of(ids.numpy() + 1, [len(word) for word in parts], len(names))
 
     def __len__(self) -> int:
         return len(self.array)

@@ -1,4 +1,4 @@
-"""Text to tokens by vectorised byte operations: mteval-13a, white space and characters.
+"""Text to tokens by vectorised byte operations: mteval-13a, white space, characters.
 
 A chunk of lines becomes one UTF-8 buffer; comparisons classify its bytes; a token starts at a byte
 that follows white space, at a byte that must stand alone, or after one. For 13a (mteval-v13a.pl, as
@@ -28,7 +28,7 @@ from tensormt.errors import TensorMTError
 
 __all__ = ["NATIVE", "check_name", "decode", "tokenize"]
 
-NATIVE = ("13a", "none", "char")
+NATIVE = ("13a", "none", "char", "spaced")
 
 _SPACE, _ALONE, _STOP, _DIGIT, _DASH = 1, 2, 3, 4, 5
 _SPACES = bytes([*range(9, 14), *range(28, 33)])
@@ -38,6 +38,7 @@ _IS_WIDE_SPACE = np.zeros(0x3000, bool)
 _IS_WIDE_SPACE[np.array(_WIDE_SPACES) - 0x1000] = True
 # mteval replaces &quot; &amp; &lt; &gt; in this order, so that &amp;lt; becomes < in one go
 _ENTITY = re.compile(rb"&(?:quot;|(?:amp;)?lt;|(?:amp;)?gt;|amp;)")
+_RUNS = re.compile(r"\s+|\S+")
 _SYMBOLS = {
     b"&quot;": b'"',
     b"&amp;": b"&",
@@ -100,10 +101,20 @@ def tokenize(
             texts = [line.lower() for line in texts]
         if foreign is not None:
             texts = [foreign(line.rstrip()) for line in texts]
-        strings, count = _cut(_buffer(texts, first, name), name)
+        strings, count = (
+            _spaced(texts, first) if name == "spaced" else _cut(_buffer(texts, first, name), name)
+        )
         parts.append(strings)
         lengths.append(count)
     return pa.chunked_array(parts, pa.string()), np.concatenate(lengths)
+
+
+def _spaced(texts: list[str], first: int) -> tuple[pa.Array, np.ndarray]:
+    """Words and the white space between them, a token each."""
+    found = [_RUNS.findall(line) for line in texts]
+    _joined(texts, first)  # raises where a character has no UTF-8 form
+    flat = [token for tokens in found for token in tokens]
+    return pa.array(flat, pa.string()), np.array([len(tokens) for tokens in found], np.int64)
 
 
 def _texts(lines: Sequence[str | bytes | None], first: int) -> list[str]:

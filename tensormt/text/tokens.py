@@ -8,7 +8,7 @@ meet only with batches of their own kind.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -17,6 +17,7 @@ import pyarrow as pa
 import torch
 from torch import Tensor
 
+from tensormt.data.lines import lines_of
 from tensormt.errors import TensorMTError
 from tensormt.kernels import hashing
 from tensormt.kernels.arrays import nonzero, repeat
@@ -39,7 +40,7 @@ class TokenBatch:
     @classmethod
     def from_text(
         cls,
-        lines: Sequence[str | bytes | None],
+        lines: Iterable[str | bytes | None],
         tokenize: str = "13a",
         lowercase: bool = False,
     ) -> TokenBatch:
@@ -49,16 +50,12 @@ class TokenBatch:
     @classmethod
     def from_texts(
         cls,
-        streams: Sequence[Sequence[str | bytes | None]],
+        streams: Iterable[Iterable[str | bytes | None]],
         tokenize: str = "13a",
         lowercase: bool = False,
     ) -> list[TokenBatch]:
         """Tokenise several streams of lines into batches that share one dictionary."""
-        parts = []
-        for lines in streams:
-            if isinstance(lines, str | bytes):
-                raise TensorMTError("expected a list of lines, got one string: pass [line, …]")
-            parts.append(cut(lines, tokenize, lowercase))
+        parts = [cut(lines_of(lines, binary=True), tokenize, lowercase) for lines in streams]
         chunks = [chunk for strings, _ in parts for chunk in strings.chunks]
         encoded = pa.chunked_array(chunks, pa.string()).dictionary_encode().combine_chunks()
         if isinstance(encoded, pa.ChunkedArray):
@@ -75,6 +72,10 @@ class TokenBatch:
     @classmethod
     def from_ids(cls, ids: Tensor, lengths: Tensor) -> TokenBatch:
         """Take token ids [B,T] (integers) of which the first lengths [B] of each row are real."""
+        if not isinstance(ids, Tensor) or not isinstance(lengths, Tensor):
+            raise TensorMTError(
+                f"ids are {type(ids).__name__}, lengths {type(lengths).__name__}: expected tensors"
+            )
         if ids.dim() != 2 or lengths.shape != ids.shape[:1]:
             raise TensorMTError(
                 f"ids of shape {list(ids.shape)} with lengths of shape {list(lengths.shape)}: "

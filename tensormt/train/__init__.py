@@ -3,12 +3,13 @@
 `tensormt.train.states` (torchmetrics) is imported by name alone: it needs the extra `train`.
 """
 
+from tensormt.train.ids import SpecialIds, distinct
 from tensormt.train.learned import Learned
+from tensormt.train.mbr import best, mbr, nbest
 from tensormt.train.rewards import (
     Reward,
     against_greedy,
     leave_one_out,
-    mbr,
     minimum_risk,
     policy_gradient,
 )
@@ -20,13 +21,17 @@ __all__ = [
     "Learned",
     "Reward",
     "SoftKernel",
+    "SpecialIds",
     "TextReward",
     "against_greedy",
+    "best",
+    "distinct",
     "expected_bleu",
     "expected_matches",
     "leave_one_out",
     "mbr",
     "minimum_risk",
+    "nbest",
     "policy_gradient",
     "soft_log_kernel",
 ]

@@ -4,10 +4,10 @@
 
 The numbers are those of the metric classes on the same tokens; only the way to them differs: every
 size is known from the shapes, so nothing waits for the device. Hypotheses and references are
-compared outright (ngram/compare.py) in chunks of segments, so memory is linear in the batch. Where
-a segment ends is said by `lengths`, or by `pad`, an id (or several) of which the first ends it;
-with neither every id is real. A reference of length 0 is absent; a segment without any reference
-scores 0.
+compared outright (kernels/ngrams.py) in chunks of segments, so memory is linear in the batch. Where
+a text begins and ends is said by `lengths`, or by `pad`, `eos`, `bos` and `skip`, each an id or
+several, or `special` (train/ids.py); with none of them every id but −100 is real. A reference of
+length 0 is absent; a segment without any reference scores 0.
 
 An n-gram is a clipped match when its rank among equal ones before it is below its largest count in
 a reference. Rank and count do not change when the hypothesis goes on, so the statistics of all
@@ -20,7 +20,6 @@ references with `info="segment"`. A match that the counts lack adds nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -29,35 +28,18 @@ from torch.nn.functional import pad as padded
 
 from tensormt.errors import TensorMTError
 from tensormt.kernels import hashing
-from tensormt.kernels.ngrams import compare, different, share
+from tensormt.kernels.ngrams import Order, compare, different, share
 from tensormt.metric import Metric
 from tensormt.ngram.base import NgramMetric
 from tensormt.ngram.comparison import Comparison
+from tensormt.train.ids import Ids, SpecialIds, by_values, warn_if_empty
 
-__all__ = ["lengths_of", "scores", "statistics"]
+__all__ = ["scores", "statistics"]
 
 # cells compared at a time: what stays in a CPU's cache; elsewhere what fills the device
 _CELLS = {"cpu": 1 << 20}
 _MOST_CELLS = 1 << 28
 _SPAN = 1 << 21  # widest range of ids that is numbered anew: larger than vocabularies are
-
-Pad = int | Sequence[int] | None
-
-
-def lengths_of(ids: Tensor, lengths: Tensor | None, pad: Pad) -> Tensor:
-    """The lengths given, or the number of ids [...,T] before the first `pad`, int64 [...]."""
-    if lengths is not None:
-        if lengths.shape != ids.shape[:-1] or lengths.is_floating_point():
-            raise TensorMTError(
-                f"lengths are {lengths.dtype} {list(lengths.shape)} for ids of shape "
-                f"{list(ids.shape)}: expected integers {list(ids.shape[:-1])}"
-            )
-        return lengths.to(torch.int64).clamp(0, ids.shape[-1])
-    ends = [] if pad is None else [pad] if isinstance(pad, int) else list(pad)
-    going = torch.ones(ids.shape, dtype=torch.int64, device=ids.device)
-    for end in ends:
-        going = going * (ids != end)
-    return going.cumprod(-1).sum(-1)
 
 
 def statistics(
@@ -67,27 +49,36 @@ def statistics(
     hyp_lengths: Tensor | None = None,
     ref_lengths: Tensor | None = None,
     *,
-    pad: Pad = None,
+    pad: Ids = None,
+    eos: Ids = None,
+    bos: Ids = None,
+    skip: Ids = None,
+    special: SpecialIds | None = None,
     prefixes: bool = False,
+    apart: bool = False,
 ) -> Tensor:
     """What `metric.statistics` gives for token ids: [B,X], or [B,K,X] for samples hyp [B,K,T].
 
     refs [B,R,T'], lengths [B] or [B,K], and [B,R]. `prefixes`: of the first 0…T tokens of each,
-    [B,T+1,X] or [B,K,T+1,X]; a prefix longer than the segment is the whole segment.
+    [B,T+1,X] or [B,K,T+1,X]; a prefix longer than the segment is the whole segment. A prefix is one
+    of the words that are left: what is no word is left out first. `apart`: with every reference
+    alone, [B,R,X] or [B,K,R,X].
     """
     counter = _check(metric, hyp, refs)
     samples = hyp if hyp.dim() == 3 else hyp[:, None]
     if hyp_lengths is not None and hyp.dim() == 2:
         hyp_lengths = hyp_lengths[:, None]
-    ours = lengths_of(samples, hyp_lengths, pad)
-    theirs = lengths_of(refs, ref_lengths, pad)
+    special = special or SpecialIds(pad, eos, bos, skip)
+    samples, ours, _ = special.read(samples, hyp_lengths)
+    refs, theirs, _ = special.read(refs, ref_lengths)
+    warn_if_empty(ours)
     samples, refs = _narrow(samples, refs, keep=counter.needs_table)
     size, number, width = samples.shape
     streams, other = refs.shape[1:]
     step = number * max(width, 1) * (streams * (other + 1) + width)
     step = max(_CELLS.get(hyp.device.type, _MOST_CELLS) // max(step, 1), 1)
     parts = [
-        _counted(counter, samples[rows], refs[rows], ours[rows], theirs[rows], prefixes)
+        _counted(counter, samples[rows], refs[rows], ours[rows], theirs[rows], prefixes, apart)
         for rows in (slice(k, k + step) for k in range(0, max(size, 1), step))
     ]
     found = torch.cat(parts)
@@ -101,8 +92,9 @@ def _counted(
     lengths: Tensor,
     ref_lengths: Tensor,
     prefixes: bool,
+    apart: bool,
 ) -> Tensor:
-    """Statistics [b,K,(T+1,)X] of ids [b,K,T] and [b,R,T'] with lengths [b,K] and [b,R]."""
+    """Statistics [b,K,(R,)(T+1,)X] of ids [b,K,T] and [b,R,T'] with lengths [b,K] and [b,R]."""
     low = torch.iinfo(hyp.dtype).min
     size, number = lengths.shape
     columns = _columns(hyp.flatten(0, 1), lengths.flatten(), low)
@@ -110,18 +102,32 @@ def _counted(
     rows = _columns(padded(refs, (0, 1)).flatten(0, 1), ref_lengths.flatten(), low + 1)
     rows = rows.view(refs.shape[2] + 1, *refs.shape[:2]).permute(2, 0, 1).contiguous()
     each = rows[..., None].expand(*rows.shape, number).flatten(-2)
-    facts = _Facts(rows, ref_lengths.t(), number)
     orders = compare(columns, each, metric.max_order)
+    streams = refs.shape[1]
+    times, lengths, ref_lengths = 1, lengths.flatten(), ref_lengths.t()
+    if apart:
+        # every reference makes columns of its own, reference after reference
+        times, lengths, ref_lengths = streams, lengths.repeat(streams), ref_lengths.reshape(1, -1)
+        rows = rows.transpose(0, 1).flatten(1)[None]
+        orders = [_apart(order) for order in orders]
     part = Comparison(
         orders,
-        lengths.flatten(),
-        facts,
-        lambda: hashing.mix(columns.to(torch.int64)),
+        lengths,
+        _Facts(rows, ref_lengths, number),
+        lambda: hashing.mix(columns.to(torch.int64)).repeat(1, times),
         by_shape=True,
         prefixes=prefixes,
     )
     found = metric.count(part, metric.counts if metric.needs_table else None)
-    return found.view(size, number, *found.shape[1:])
+    found = found.view(times, size, number, *found.shape[1:])
+    return found.movedim(0, 2) if apart else found[0]
+
+
+def _apart(order: Order) -> Order:
+    """The columns [b] of an order once for each of R references, alone: [R·b]."""
+    counts = order.counts.transpose(0, 1)
+    rank = order.rank[:, None].expand(counts.shape)
+    return Order(rank.flatten(1), counts.flatten(1)[None])
 
 
 class _Facts:
@@ -153,10 +159,16 @@ def scores(
     hyp_lengths: Tensor | None = None,
     ref_lengths: Tensor | None = None,
     *,
-    pad: Pad = None,
+    pad: Ids = None,
+    eos: Ids = None,
+    bos: Ids = None,
+    skip: Ids = None,
+    special: SpecialIds | None = None,
+    apart: bool = False,
 ) -> Tensor:
     """Segment scores of token ids, float64 [B] or [B,K]; see `statistics`."""
-    found = statistics(metric, hyp, refs, hyp_lengths, ref_lengths, pad=pad)
+    special = special or SpecialIds(pad, eos, bos, skip)
+    found = statistics(metric, hyp, refs, hyp_lengths, ref_lengths, special=special, apart=apart)
     return metric.score(found, segment=True)
 
 
@@ -194,7 +206,7 @@ def _narrow(hyp: Tensor, refs: Tensor, keep: bool) -> tuple[Tensor, Tensor]:
 
     Only there, and where they fit: looking at the values would be a host sync on other devices.
     """
-    if hyp.device.type != "cpu" or not (hyp.numel() and refs.numel()):
+    if not by_values(hyp) or not (hyp.numel() and refs.numel()):
         return hyp, refs
     low = min(int(hyp.amin()), int(refs.amin()))
     high = max(int(hyp.amax()), int(refs.amax()))

@@ -1,8 +1,8 @@
 """Rewards: K sampled outputs a segment in, a number for each out, and the losses that use them.
 
-    reward = Reward(tm.BLEU(effective_order=True), pad=0)
+    reward = Reward(tm.BLEU(effective_order=True), pad=0, eos=1)
     r = reward(samples, refs)                             # [B,K,T], [B,R,T'] → float64 [B,K]
-    loss = minimum_risk(log_probabilities, r)             # Shen et al. (2016)
+    loss = minimum_risk(log_probabilities, r, mask=distinct(samples))       # Shen et al. (2016)
     loss = policy_gradient(log_probabilities, leave_one_out(r))     # REINFORCE, self-critical
 
 Minimum risk renormalises the model's probabilities over the samples and takes the expectation:
@@ -10,13 +10,15 @@ Minimum risk renormalises the model's probabilities over the samples and takes t
     Q(k) = p(k)^α / Σⱼ p(j)^α        risk = − Σₖ Q(k) · reward(k)
 
 `shaped` gives every token the gain of its prefix, reward(y₁…yₜ) − reward(y₁…yₜ₋₁); the gains of a
-sample add up to its reward. `utility` is the metric between all pairs of samples [B,K,K], for
-minimum Bayes risk decoding; `self_score` each sample against all others at once (self-BLEU, a
-measure of how alike the samples are). Rewards carry no gradient; nothing waits for the device.
+sample add up to its reward. `utility` is the metric between samples and pseudo-references, for
+minimum Bayes risk decoding (train/mbr.py); `aggregate` its estimate by averaged references;
+`self_score` each sample against all others at once (self-BLEU, a measure of how alike the samples
+are). Rewards carry no gradient; nothing waits for the device.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -24,7 +26,11 @@ from torch import Tensor
 
 from tensormt.errors import TensorMTError
 from tensormt.metric import Metric
-from tensormt.train.functional import Pad, lengths_of, scores, statistics
+from tensormt.train.functional import scores, statistics
+from tensormt.train.ids import IGNORED, Ids, SpecialIds, Words
+from tensormt.train.mbr import mbr, shares
+from tensormt.train.pooled import averaged, others
+from tensormt.train.trainers import GrpoReward
 
 __all__ = [
     "Reward",
@@ -37,10 +43,31 @@ __all__ = [
 
 
 class Reward:
-    """A metric on token ids as a reward; `pad` ends a segment, see `functional`."""
+    """A metric on token ids as a reward; what is no word is said by the ids of train/ids.py."""
 
-    def __init__(self, metric: Metric[Any], *, pad: Pad = None) -> None:
-        self.metric, self.pad = metric, pad
+    def __init__(
+        self,
+        metric: Metric[Any],
+        *,
+        pad: Ids = None,
+        eos: Ids = None,
+        bos: Ids = None,
+        skip: Ids = None,
+        special: SpecialIds | None = None,
+    ) -> None:
+        self.metric = metric
+        self.special = special or SpecialIds(pad, eos, bos, skip)
+        self.tokenizer: Any = None
+
+    @classmethod
+    def from_tokenizer(cls, metric: Metric[Any], tokenizer: Any, model: Any = None) -> Reward:
+        """A reward that knows the special ids of a Hugging Face tokenizer (and of a model).
+
+        The tokenizer also makes ids of references that `grpo` is given as text.
+        """
+        new = cls(metric, special=SpecialIds.from_tokenizer(tokenizer, model))
+        new.tokenizer = tokenizer
+        return new
 
     @torch.no_grad()
     def __call__(
@@ -51,7 +78,7 @@ class Reward:
         ref_lengths: Tensor | None = None,
     ) -> Tensor:
         """Float64 [B,K] of samples [B,K,T] and refs [B,R,T'], lengths [B,K] and [B,R]; or [B]."""
-        return scores(self.metric, samples, refs, lengths, ref_lengths, pad=self.pad)
+        return scores(self.metric, samples, refs, lengths, ref_lengths, special=self.special)
 
     @torch.no_grad()
     def shaped(
@@ -61,56 +88,141 @@ class Reward:
         lengths: Tensor | None = None,
         ref_lengths: Tensor | None = None,
     ) -> Tensor:
-        """The gain of every token, float64 [B,K,T] (or [B,T]); 0 beyond the end."""
+        """The gain of every token, float64 [B,K,T] (or [B,T]); 0 for what is no word."""
+        words, own = self.special.read(samples, lengths), self.special.read(refs, ref_lengths)
         found = statistics(
-            self.metric, samples, refs, lengths, ref_lengths, pad=self.pad, prefixes=True
+            self.metric, words.ids, own.ids, words.lengths, own.lengths, prefixes=True
         )
-        return self.metric.score(found, segment=True).diff(dim=-1)
+        gains = self.metric.score(found, segment=True).diff(dim=-1)
+        # back to where each word stood
+        place = (words.kept.cumsum(-1) - 1).clamp_min(0)
+        return torch.where(words.kept, gains.gather(-1, place), 0.0)
 
     @torch.no_grad()
-    def utility(self, samples: Tensor, lengths: Tensor | None = None) -> Tensor:
-        """The score of every sample with every sample as its reference, float64 [B,K,K].
+    def utility(
+        self,
+        samples: Tensor,
+        lengths: Tensor | None = None,
+        refs: Tensor | None = None,
+        ref_lengths: Tensor | None = None,
+    ) -> Tensor:
+        """Every sample with every pseudo-reference alone, float64 [B,H,R] of [B,H,T], [B,R,T'].
 
-        [b,i,j] has i as the hypothesis and j as the reference.
+        [b,i,j] has i as the hypothesis and j as the reference; without refs the samples are it.
         """
-        lengths = self._lengths(samples, lengths)
-        size, number, width = samples.shape
-        hyps = samples[:, None].expand(size, number, number, width)
-        # every reference j is a segment of its own with all samples i as its hypotheses
-        table = scores(
-            self.metric,
-            hyps.reshape(size * number, number, width),
-            samples.reshape(size * number, 1, width),
-            lengths[:, None].expand(size, number, number).reshape(size * number, number),
-            lengths.reshape(size * number, 1),
+        hyp, own = self._pools(samples, lengths, refs, ref_lengths)
+        return scores(self.metric, hyp.ids, own.ids, hyp.lengths, own.lengths, apart=True)
+
+    @torch.no_grad()
+    def aggregate(
+        self,
+        samples: Tensor,
+        lengths: Tensor | None = None,
+        refs: Tensor | None = None,
+        ref_lengths: Tensor | None = None,
+        *,
+        weights: Tensor | None = None,
+        log_probabilities: Tensor | None = None,
+    ) -> Tensor:
+        """Every sample with the average of the pseudo-references, float64 [B,H].
+
+        N-gram counts and lengths are averaged once, so time is linear in H + R. The references'
+        weights are [B,R], or come from their log_probabilities [B,R].
+        """
+        if not getattr(self.metric, "clips_only", False):
+            raise TensorMTError(
+                f"{self.metric.name} has no average of references: take a metric of clipped "
+                "matches such as BLEU, or utility()"
+            )
+        metric: Any = self.metric
+        hyp, own = self._pools(samples, lengths, refs, ref_lengths)
+        share = shares(own.lengths, weights, log_probabilities)
+        pool = averaged(
+            hyp.ids, hyp.lengths, own.ids, own.lengths, share, max_order=metric.max_order
         )
-        return table.view(size, number, number).transpose(1, 2)
+        found = self.metric.score(metric.count(pool, None), segment=True)
+        return found.view(hyp.lengths.shape)
 
     @torch.no_grad()
     def self_score(self, samples: Tensor, lengths: Tensor | None = None) -> Tensor:
-        """The score of every sample with all others as its references, float64 [B,K]."""
-        lengths = self._lengths(samples, lengths)
-        size, number, width = samples.shape
+        """The score of every sample with all others as its references, float64 [B,K].
+
+        Time is nearly linear in K for metrics of clipped matches (BLEU), else about K³.
+        """
+        ids, lengths, _ = self._words(samples, lengths)
+        size, number, width = ids.shape
         if number < 2:
             raise TensorMTError(f"{number} samples a segment have no others: give at least 2")
+        if getattr(self.metric, "clips_only", False):
+            metric: Any = self.metric
+            pool = others(ids, lengths, metric.max_order)
+            return self.metric.score(metric.count(pool, None), segment=True).view(size, number)
         index = torch.arange(number, device=samples.device)
-        others = (index[:, None] + index[1:]) % number
+        rest = (index[:, None] + index[1:]) % number
         found = scores(
             self.metric,
-            samples.reshape(size * number, width),
-            samples[:, others].reshape(size * number, number - 1, width),
+            ids.reshape(size * number, width),
+            ids[:, rest].reshape(size * number, number - 1, width),
             lengths.reshape(-1),
-            lengths[:, others].reshape(size * number, number - 1),
+            lengths[:, rest].reshape(size * number, number - 1),
         )
         return found.view(size, number)
 
-    def _lengths(self, samples: Tensor, lengths: Tensor | None) -> Tensor:
+    def _words(self, samples: Tensor, lengths: Tensor | None) -> Words:
         if samples.dim() != 3:
             raise TensorMTError(f"samples of shape {list(samples.shape)}: expected [B,K,T]")
-        return lengths_of(samples, lengths, self.pad)
+        return self.special.read(samples, lengths)
+
+    def _pools(
+        self,
+        samples: Tensor,
+        lengths: Tensor | None,
+        refs: Tensor | None,
+        ref_lengths: Tensor | None,
+    ) -> tuple[Words, Words]:
+        """Hypotheses and pseudo-references, which are the same where none are given."""
+        hyp = self._words(samples, lengths)
+        return hyp, hyp if refs is None else self._words(refs, ref_lengths)
+
+    def lists(self, ids: Sequence[Sequence[int]], refs: Sequence[Sequence[Any]]) -> Tensor:
+        """Float64 [n] of ids [n] of any lengths with references [n][R], ids or text each."""
+        rows = [[self._encoded(ref) for ref in own] for own in refs]
+        number = max((len(row) for row in rows), default=1)
+        empty: list[int] = []
+        rows = [row + [empty] * (number - len(row)) for row in rows]
+        flat = _padded([ref for row in rows for ref in row])
+        return self(_padded(ids), flat.view(len(rows), number, -1))
+
+    def _encoded(self, ref: Any) -> list[int]:
+        """A reference as ids: as it is, or made of text by the tokenizer."""
+        if not isinstance(ref, str):
+            return [int(k) for k in ref]
+        if self.tokenizer is None:
+            raise TensorMTError(
+                "a reference is text, the reward compares ids: make it with Reward.from_tokenizer, "
+                "or give ids"
+            )
+        found = self.tokenizer(ref, add_special_tokens=False)["input_ids"]
+        return [int(k) for k in found]
+
+    def grpo(
+        self, column: str = "references", *, name: str | None = None, scale: float = 1.0
+    ) -> GrpoReward:
+        """A reward function as TRL's trainers call it, on `completion_ids`: nothing is decoded.
+
+        `column` holds references as text, as messages or as ids; see `TextReward.grpo`.
+        """
+        return GrpoReward(self.metric, self.lists, column, name, scale, ids=True)
 
     def __repr__(self) -> str:
-        return f"Reward({self.metric!r}, pad={self.pad})"
+        return f"Reward({self.metric!r}, special={self.special})"
+
+
+def _padded(rows: Sequence[Sequence[int]]) -> Tensor:
+    """Rows of ids as one tensor [n,T], filled with what is never a word."""
+    width = max((len(row) for row in rows), default=0)
+    filled = [[*row, *[IGNORED] * (width - len(row))] for row in rows]
+    return torch.tensor(filled, dtype=torch.int64, device="cpu").view(len(rows), width)
 
 
 def leave_one_out(rewards: Tensor) -> Tensor:
@@ -132,7 +244,7 @@ def minimum_risk(
     """The expected negative reward under the renormalised samples, mean over segments, [].
 
     log_probabilities [B,K] are sums over each sample's tokens, rewards [B,K], mask bool [B,K] of
-    samples that count (repeated samples are to count once). A small alpha flattens Q.
+    samples that count (repeated samples are to count once: `distinct`). A small alpha flattens Q.
     """
     sharp = alpha * log_probabilities
     real = torch.ones_like(sharp, dtype=torch.bool) if mask is None else mask
@@ -156,12 +268,3 @@ def policy_gradient(
     # padding may hold -inf: it is cut off before the product
     real = torch.where(mask, log_probabilities, 0)
     return -(gain * real * mask).sum() / mask.sum().clamp_min(1)
-
-
-def mbr(utility: Tensor, weights: Tensor | None = None) -> Tensor:
-    """The sample of the highest mean utility, int64 [B], from [B,K,K] (hypothesis, reference).
-
-    weights [B,K] of the samples as references (default: equal); of equals the first is taken.
-    """
-    share = torch.ones_like(utility[..., 0, :]) if weights is None else weights
-    return (utility * share.to(utility.dtype)[..., None, :]).sum(-1).argmax(-1)

@@ -22,9 +22,11 @@ from torch.nn.functional import pad as padded
 from tensormt.errors import TensorMTError
 from tensormt.kernels.lengths import closest
 from tensormt.kernels.ngrams import compare
-from tensormt.train.functional import Pad, lengths_of
+from tensormt.train.ids import Ids, SpecialIds, by_values
 
 __all__ = ["expected_bleu", "expected_matches"]
+
+_SLACK = 0.05  # by which a distribution may miss 1: what bfloat16 over a vocabulary leaves
 
 
 def expected_matches(
@@ -34,15 +36,15 @@ def expected_matches(
     ref_lengths: Tensor | None = None,
     *,
     max_order: int = 4,
-    pad: Pad = None,
+    pad: Ids = None,
 ) -> Tensor:
     """Clipped matches of the expected counts, [B,N] in the type of the probabilities.
 
     probabilities [B,T,V], refs ids [B,R,T'], lengths [B] (None: T) and [B,R] (None: by `pad`).
     """
     size, width, _ = _check(probabilities, refs)
-    theirs = lengths_of(refs, ref_lengths, pad)
-    real = _inside(width, probabilities, lengths)
+    refs, theirs, _ = SpecialIds(pad).read(refs, ref_lengths)
+    real = _inside(probabilities, _lengths(probabilities, lengths))
     number, other = refs.shape[1:]
     ids = refs.to(torch.int64)
     # beyond the end of a reference any id will do: what it gives is not counted
@@ -71,19 +73,17 @@ def expected_bleu(
     *,
     max_order: int = 4,
     smooth_value: float = 1.0,
-    pad: Pad = None,
+    pad: Ids = None,
 ) -> Tensor:
     """BLEU (0 to 100, [B]) of the expected matches, add-k smoothed; arguments as above.
 
     One-hot distributions give `BLEU(max_order, "add-k")` of their tokens. No expected match in the
     first order gives 0, with a gradient of 0.
     """
-    matched = expected_matches(
-        probabilities, refs, lengths, ref_lengths, max_order=max_order, pad=pad
-    )
-    size, width, _ = probabilities.shape
-    full = torch.full((size,), width, dtype=torch.int64, device=refs.device)
-    ours = full if lengths is None else lengths.to(torch.int64)
+    _check(probabilities, refs)
+    refs, theirs, _ = SpecialIds(pad).read(refs, ref_lengths)
+    matched = expected_matches(probabilities, refs, lengths, theirs, max_order=max_order)
+    ours = _lengths(probabilities, lengths)
     orders = torch.arange(max_order, device=refs.device)
     more = (orders > 0).to(matched.dtype) * smooth_value
     total = (ours[:, None] - orders).clamp_min(0).to(matched.dtype)
@@ -91,7 +91,7 @@ def expected_bleu(
     # where there is nothing the logarithm of 1 stands in, so that no gradient is infinite
     share = torch.where(some & (total + more > 0), matched + more, 1.0)
     whole = torch.where(some & (total + more > 0), total + more, 1.0)
-    near = closest(ours, lengths_of(refs, ref_lengths, pad)).to(matched.dtype)
+    near = closest(ours, theirs).to(matched.dtype)
     length = ours.to(matched.dtype).clamp_min(1)
     penalty = torch.exp((1 - near / length).clamp_max(0))
     score = 100 * penalty * (share / whole).log().mean(1).exp()
@@ -113,10 +113,34 @@ def _check(probabilities: Tensor, refs: Tensor) -> tuple[int, int, int]:
     return size, width, words
 
 
-def _inside(width: int, like: Tensor, lengths: Tensor | None) -> Tensor:
-    """1 for the places within the lengths, [B,T]."""
-    place = torch.arange(width, device=like.device).expand(like.shape[0], width)
-    return (place < (width if lengths is None else lengths[:, None])).to(like.dtype)
+def _lengths(probabilities: Tensor, lengths: Tensor | None) -> Tensor:
+    """Lengths int64 [B] between 0 and T; without any, T."""
+    size, width, _ = probabilities.shape
+    if lengths is None:
+        return torch.full((size,), width, dtype=torch.int64, device=probabilities.device)
+    if lengths.is_floating_point() or lengths.shape != (size,):
+        raise TensorMTError(
+            f"lengths are {lengths.dtype} {list(lengths.shape)}: expected integers [{size}]"
+        )
+    return lengths.to(torch.int64).clamp(0, width)
+
+
+def _inside(probabilities: Tensor, lengths: Tensor) -> Tensor:
+    """1 for the places within the lengths, [B,T]; distributions there must add up to 1.
+
+    That is looked at on the host only: elsewhere it would wait for the device.
+    """
+    width = probabilities.shape[1]
+    real = torch.arange(width, device=probabilities.device) < lengths[:, None]
+    if by_values(probabilities):
+        total = probabilities.detach().sum(-1, dtype=torch.float64)
+        if bool(((total - 1).abs() > _SLACK).logical_and(real).any()):
+            worst = total[real][(total[real] - 1).abs().argmax()].item()
+            raise TensorMTError(
+                f"the probabilities of a token add up to {worst:g}: expected 1, "
+                "give logits.softmax(-1)"
+            )
+    return real.to(probabilities.dtype)
 
 
 def _reference_counts(

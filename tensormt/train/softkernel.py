@@ -15,7 +15,8 @@ decay 1 hold trees of about 500 tokens.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -105,6 +106,29 @@ class SoftKernel(Module):
         self.vectors = Parameter(torch.eye(count, dtype=torch.float64, device="cpu"))
         start = torch.tensor(math.log(decay / (1 - decay)), dtype=torch.float64, device="cpu")
         self.raw_decay = Parameter(start)
+
+    def get_extra_state(self) -> Tensor:
+        """The labels, which are saved with the state: as bytes, so that any format takes them."""
+        joined = "\n".join(self.labels.strings).encode()
+        return torch.frombuffer(bytearray(joined), dtype=torch.uint8).clone()
+
+    def set_extra_state(self, state: Tensor) -> None:
+        """Take the labels of a saved state: its vectors are theirs, in their order."""
+        labels = bytes(state.tolist()).decode().split("\n")
+        if len(labels) != len(self.labels):
+            raise TensorMTError(
+                f"the saved kernel has {len(labels)} labels, this one {len(self.labels)}: "
+                "make it with SoftKernel.from_state"
+            )
+        self.labels = Dictionary(labels)
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> SoftKernel:
+        """The kernel that a `state_dict` was taken of, with its labels."""
+        labels = bytes(state["_extra_state"].tolist()).decode().split("\n")
+        new = cls(labels)
+        new.load_state_dict(state)
+        return new
 
     @property
     def decay(self) -> Tensor:

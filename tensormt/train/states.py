@@ -8,6 +8,9 @@ States are integers, so that the result does not depend on how segments were spr
 and batches. Counts are summed as they are. Statistics that are not whole (BM's weights, kernels)
 are cut into words of a fixed-point number and each word is summed (tensormt.kernels.exact).
 
+Scores are on the scales of the package: BLEU and chrF count to 100, where torchmetrics' own count
+to 1; `TorchScore.scale` is the largest score.
+
 NIST, NM and Zipf's weights need the counts of all references before the first score. Where the
 metric was not given them, the state keeps the tokens (as 64-bit content hashes) and `compute`
 counts and scores all of them at once.
@@ -27,15 +30,14 @@ from torch import Tensor
 from torchmetrics import Metric as Base
 from torchmetrics import MetricCollection
 
+from tensormt.errors import TensorMTError
 from tensormt.kernels.exact import from_words, to_words
 from tensormt.metric import Metric
-from tensormt.reading import Tokens
 from tensormt.registry import METRICS, make
 from tensormt.text.tokens import TokenBatch
-from tensormt.texts import Texts
+from tensormt.train.naming import label
 from tensormt.train.textreward import Source, batches, source_for
 from tensormt.trees.batch import TreeBatch
-from tensormt.trees.sources import Written
 
 __all__ = ["TorchScore", "collection"]
 
@@ -49,12 +51,14 @@ class TorchScore(Base):
     full_state_update = False
     is_differentiable = False
     higher_is_better = True
+    plot_lower_bound: float = 0.0
 
     def __init__(self, metric: Metric[Any] | str, parser: Source = None, **kwargs: Any) -> None:
         """`parser` as for TextReward; kwargs are those of every torchmetrics metric."""
         super().__init__(**kwargs)
         self.metric = make(metric) if isinstance(metric, str) else metric
         self.trees = source_for(self.metric, parser)
+        self.scale = self.metric.scale
         # collections share the states of metrics that look alike: names keep ours apart
         self._name = re.sub(r"\W+", "_", self.metric.signature.rpartition("|")[0])
         self._keeps = self.metric.awaits_counts
@@ -74,23 +78,30 @@ class TorchScore(Base):
 
     def _zeros(self) -> Tensor:
         """The state before the first update: words of as many statistics as the metric has."""
-        none = Texts([[], []], Written())
-        (hyp,), refs = none.sides(self.metric.reads)
-        return to_words(self.metric.statistics(hyp, refs)).sum(0)
+        none = self.metric.reads.none()
+        return to_words(self.metric.statistics(none, [none])).sum(0)
 
     def update(
         self,
-        preds: Sequence[str] | TokenBatch | TreeBatch,
-        target: Sequence[Sequence[str]] | Sequence[TokenBatch] | Sequence[TreeBatch],
+        preds: str | Sequence[str] | TokenBatch | TreeBatch,
+        target: str | Sequence[str | Sequence[str]] | Sequence[TokenBatch] | Sequence[TreeBatch],
     ) -> None:
-        """Add n texts with their references [n][R]; or a batch with its R streams."""
+        """Add n texts with their references [n][R] or [n]; or a batch with its R streams.
+
+        One text may come as it is, with its reference or the list of them.
+        """
+        others: Any = target
+        if isinstance(preds, str):
+            preds, others = [preds], [others]
         if not len(preds):
             return
-        others: Sequence[Any] = target
         if isinstance(preds, TokenBatch | TreeBatch):
             hyp, refs = preds, list(others)
+        elif isinstance(others, str):
+            raise TensorMTError(f"{len(preds)} texts but one reference: give one for each text")
         else:
-            hyp, refs = batches(self.metric, self.trees, preds, others, self.device)
+            rows = [[row] if isinstance(row, str) else row for row in others]
+            hyp, refs = batches(self.metric, self.trees, preds, rows, self.device)
         if self._keeps:
             self._keep(hyp, refs)
             return
@@ -116,6 +127,15 @@ class TorchScore(Base):
         """The corpus score, float64 []; 0 before the first segment."""
         total = from_words(self._kept() if self._keeps else getattr(self, self._name))
         return torch.where(total[0] > 0, self.metric.score(total, segment=False), 0.0)
+
+    def plot(self, val: Any = None, ax: Any = None) -> Any:
+        """The score, or a list of scores over time, drawn by torchmetrics (needs matplotlib)."""
+        return self._plot(val, ax)
+
+    @property
+    def plot_upper_bound(self) -> float | None:  # type: ignore[override,unused-ignore]
+        """The largest score."""
+        return self.metric.scale
 
     def _kept(self) -> Tensor:
         """The summed words of all segments kept, scored as one test set."""
@@ -156,12 +176,19 @@ def _hashed(batch: TokenBatch) -> TokenBatch:
 def collection(
     metrics: Sequence[Metric[Any] | str] = tuple(METRICS), parser: Source = "default", **kwargs: Any
 ) -> MetricCollection:
-    """A MetricCollection of metrics (default: all ten), which share one memory of parses."""
+    """A MetricCollection of metrics (default: all), which share one memory of parses.
+
+    Metrics go by what they were typed as, or by their name and options. Dots, which torch does not
+    take in names, become underscores: `tkm:decay=0.4` is found under `tkm:decay=0_4`.
+    """
     made = [make(metric) if isinstance(metric, str) else metric for metric in metrics]
-    names = [m if isinstance(m, str) else m.name.lower() for m in metrics]
-    needy = next((metric for metric in made if not isinstance(metric.reads, Tokens)), None)
+    names = [m if isinstance(m, str) else label(m) for m in metrics]
+    needy = next((metric for metric in made if metric.reads_trees), None)
     trees = None if needy is None else source_for(needy, parser)
-    scores: Any = {
-        name: TorchScore(metric, trees, **kwargs) for name, metric in zip(names, made, strict=True)
-    }
+    scores: dict[str, Any] = {}
+    for name, metric in zip(names, made, strict=True):
+        key = name.replace(".", "_")
+        if key in scores:
+            raise TensorMTError(f"metric {name!r} is given twice: give metrics that differ")
+        scores[key] = TorchScore(metric, trees, **kwargs)
     return MetricCollection(scores, compute_groups=False)

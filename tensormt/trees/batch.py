@@ -126,7 +126,8 @@ class TreeBatch:
     @classmethod
     def from_conllu(cls, text: str, source: str = "") -> TreeBatch:
         """Dependency trees from CoNLL-U text; multi-word tokens and empty nodes are passed over."""
-        return cls.from_heads(*conllu.read(text, source))
+        sentences = conllu.read(text, source)
+        return cls.from_heads(sentences.words, sentences.heads)
 
     @classmethod
     def concat(cls, batches: Sequence[TreeBatch]) -> TreeBatch:
@@ -312,6 +313,13 @@ class TreeBatch:
         if self.kind != "dependency":
             raise TensorMTError("constituency trees have no head list: use dependencies() first")
         return headlists.write(self.nodes.to("cpu"), self.words)
+
+    def to_conllu(self, relations: Sequence[Sequence[str]] | None = None) -> str:
+        """Dependency trees as CoNLL-U text, which `from_conllu` reads back to the same trees.
+
+        `relations` are the names of the arcs (column 8) where they are known, one for each word.
+        """
+        return conllu.write(*self.to_heads(), relations)
 
     def __getstate__(self) -> dict[str, object]:
         """For pickling: without what can be made again."""

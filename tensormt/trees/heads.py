@@ -65,11 +65,11 @@ def head_children(nodes: Nodes, labels: Dictionary, rules: str) -> Tensor:
     names = [*labels.strings, ""]  # the last stands for a word without a tag, id -1
     row = torch.tensor([table.row.get(name, table.row["*"]) for name in names], device=device)
     column = torch.tensor([table.column.get(name, 0) for name in names], device=device)
-    marks = set(rule_set.punctuation.split())
-    joins = set(rule_set.coordination.split())
+    punctuation, coordination = rule_set.punctuation.split(), rule_set.coordination.split()
+    marks = [name in punctuation for name in names]
+    joins = [name in coordination for name in names]
     kind = torch.where(nodes.label < 0, len(labels), nodes.label)
-    mark = take(torch.tensor([name in marks for name in names], device=device), kind)
-    join = take(torch.tensor([name in joins for name in names], device=device), kind)
+    mark = take(torch.tensor(marks, device=device), kind)
 
     # places among the siblings that are not punctuation; a node of punctuation alone counts it
     mark &= nodes.arity == 0
@@ -90,6 +90,9 @@ def head_children(nodes: Nodes, labels: Dictionary, rules: str) -> Tensor:
     rank = torch.where(place == many - 1, torch.minimum(rank, end * width), rank)
     rank = torch.where(seen, rank, _NEVER * width * 2)
     head = _best_child(nodes, rank)
+    if not any(joins):
+        return head
+    join = take(torch.tensor(joins, device=device), kind)
     return _coordinate(nodes, head, seen, place, join)
 
 

@@ -69,16 +69,19 @@ def read(lines: Sequence[str | None], source: str = "", first: int = 1) -> Linea
     offsets = offsets - offsets[0]
     data = data[: offsets[-1]]
     brackets = np.flatnonzero((data & 0xFE) == _OPEN)
-    opening = data[brackets] == _OPEN
-    depth = np.cumsum(opening * np.int8(2) - np.int8(1), dtype=np.int32)
-    bounds = np.searchsorted(brackets, offsets)  # of the lines
-    kind, texts = _intern(data, np.compress(opening, brackets))
+    opens = np.flatnonzero(data[brackets] == _OPEN)
+    starts = brackets[opens]
+    kind, texts = _intern(data, starts)
     pieces = take_apart(texts)
-    if pieces is None or not _balanced(data, brackets, bounds, depth):
+    # before the k-th opening bracket (from 0) come k opening ones, the rest are closing
+    depth = (2 * np.arange(len(opens)) + 1 - opens).astype(np.int32)
+    edges = np.searchsorted(starts, offsets)  # of the lines, among the nodes
+    bounds = np.searchsorted(brackets, offsets)
+    before = data[: brackets[0]] if len(brackets) else data
+    if pieces is None or not _balanced(before, depth, edges, bounds):
         explain(lines, source, first)
-    opened = np.append(0, np.cumsum(opening, dtype=np.int32))
-    segment = np.repeat(np.arange(len(lines)), np.diff(opened[bounds]))
-    flat = _expand(pieces, kind, np.compress(opening, depth), segment)
+    segment = np.repeat(np.arange(len(lines)), np.diff(edges))
+    flat = _expand(pieces, kind, depth, segment)
     if not _well_placed(flat, pieces.labels):
         explain(lines, source, first)
     flat, labels = _clean(flat, pieces.labels, len(lines))
@@ -104,14 +107,19 @@ def _intern(data: Array, opens: Array) -> tuple[Array, pa.Array]:
     return encoded.indices.to_numpy(), encoded.dictionary
 
 
-def _balanced(data: Array, brackets: Array, bounds: Array, depth: Array) -> bool:
-    """Whether the brackets of every line are those of one tree or none, and no text is before."""
-    before = data[: brackets[0]] if len(brackets) else data
-    last = bounds[1:][bounds[1:] > bounds[:-1]] - 1
+def _balanced(before: Array, depth: Array, edges: Array, bounds: Array) -> bool:
+    """Whether every line holds one tree or none, and no text comes before the first.
+
+    As many brackets close as open in every line, and only the first node of a line is a root: then
+    no tree ends before its line does. `edges` [B+1] are those of the lines among the nodes,
+    `bounds` [B+1] among all brackets.
+    """
+    roots = edges[:-1][edges[1:] > edges[:-1]]
     return bool(
         ((before == 32) | ((before >= 9) & (before <= 13))).all()
-        and depth.min(initial=0) == 0
-        and np.array_equal(np.flatnonzero(depth == 0), last)
+        and np.array_equal(2 * edges, bounds)
+        and depth.min(initial=1) == 1
+        and np.array_equal(np.flatnonzero(depth == 1), roots)
     )
 
 
@@ -192,7 +200,7 @@ def _link(flat: _Flat, trees: int) -> Nodes:
     np.greater(flat.depth[1:], flat.depth[:-1], out=fresh[1:])
     fresh |= flat.depth == 1
     index = np.arange(count)
-    start = np.maximum.accumulate(np.where(fresh[order], index, 0)) if count else index
+    start = np.maximum.accumulate(index * fresh[order]) if count else index
     parent, position = np.empty_like(index), np.empty_like(index)
     parent[order] = order[start] - 1
     position[order] = index - start
@@ -200,8 +208,8 @@ def _link(flat: _Flat, trees: int) -> Nodes:
     offsets = np.append(0, np.cumsum(np.bincount(flat.segment, minlength=trees)))
     return Nodes(
         torch.from_numpy(parent),
-        torch.from_numpy(flat.label.astype(np.int64)),
-        torch.from_numpy(flat.word.astype(np.int64)),
+        torch.from_numpy(flat.label.astype(np.int64, copy=False)),
+        torch.from_numpy(flat.word.astype(np.int64, copy=False)),
         torch.from_numpy(offsets.astype(np.int64)),
         int(np.diff(offsets).max(initial=0)),
         torch.from_numpy(flat.depth.astype(np.int64)),

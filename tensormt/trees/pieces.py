@@ -50,17 +50,20 @@ def take_apart(texts: pa.Array) -> Pieces | None:
 
     Those of the usual two forms are taken apart together, the others one by one.
     """
-    inner = pc.ascii_trim(texts, characters="() \t\n\r\v\f")
+    # pieces that differ only in what they close have one inner text
+    encoded = pc.ascii_trim(texts, characters="() \t\n\r\v\f").dictionary_encode()
+    inner, kind = encoded.dictionary, encoded.indices.to_numpy()
     parts = pc.ascii_split_whitespace(inner)
     edges = parts.offsets.to_numpy()
     first, size = edges[:-1], np.diff(edges)
     closes, closes_within = (
         pc.match_substring(column, ")").to_numpy(zero_copy_only=False) for column in (texts, inner)
     )
-    with_word = (size == 2) & closes & ~closes_within
+    two = (size == 2) & ~closes_within
+    with_word = two[kind] & closes
     own: list[tuple[int, str]] = []
     bare: list[tuple[int, str, int]] = []
-    for place in np.flatnonzero(~with_word & ((size > 1) | closes)).tolist():
+    for place in np.flatnonzero(~with_word & ((size > 1)[kind] | closes)).tolist():
         words = _words(texts[place].as_py())
         if not words:
             return None
@@ -68,15 +71,17 @@ def take_apart(texts: pa.Array) -> Pieces | None:
             own.append((place, words.pop(0)[0]))
         bare += [(place, word, rise) for word, rise in words if rise is not None]
     label, labels = Dictionary.encode(parts.values.take(pa.array(first)))
-    usual = parts.values.take(pa.array(first[with_word] + 1))
+    usual = parts.values.take(pa.array(first[two] + 1))
     others = [word for _, word in own] + [word for _, word, _ in bare]
     ids, names = Dictionary.encode(pa.concat_arrays([usual, pa.array(others, pa.string())]))
-    owner = np.append(np.flatnonzero(with_word), np.array([place for place, _ in own], np.int64))
-    word = np.full(len(size), -1)
-    word[owner] = ids[: len(owner)].numpy()
-    counts = np.bincount(np.array([place for place, _, _ in bare], np.int64), minlength=len(size))
+    of_inner = np.full(len(size), -1)
+    of_inner[two] = ids[: len(usual)].numpy()
+    of_others = ids[len(usual) :].numpy()
+    word = np.where(with_word, of_inner[kind], -1)
+    word[[place for place, _ in own]] = of_others[: len(own)]
+    counts = np.bincount(np.array([place for place, _, _ in bare], np.int64), minlength=len(word))
     rise = np.array([rise for _, _, rise in bare], np.int32)
-    return Pieces(labels, names, label.numpy(), word, counts, ids[len(owner) :].numpy(), rise)
+    return Pieces(labels, names, label.numpy()[kind], word, counts, of_others[len(own) :], rise)
 
 
 def _words(text: str) -> list[tuple[str, int | None]]:

@@ -149,3 +149,151 @@ def test_no_human_scores(tmp_path):
     path.write_text('{"refs": ["a b"], "sys": {"x": {"hyp": "a"}}}', encoding="utf-8")
     with pytest.raises(TensorMTError, match="no human scores, nothing to compare with"):
         run(path)
+
+
+def test_names_are_the_librarys():
+    from tensormt import significance
+    from tensormt.command import compare as compare_command
+    from tensormt.metaeval import exchanges, levels, scores, study, tasks
+
+    assert command.LEVELS == scores.LEVELS
+    assert command.STATISTICS == study.STATISTICS
+    assert command.GROUPINGS == levels.GROUPINGS
+    assert command.UNITS == exchanges.UNITS
+    assert command.TABLES == tasks.TABLES
+    assert (compare_command.SAMPLES, compare_command.SEED) == (
+        significance.SAMPLES,
+        significance.SEED,
+    )
+
+
+def test_the_difference_tested_is_that_of_the_table(jsonl, capsys):
+    run(jsonl, "-m", "bleu", "bma", "--level", "segment", "document", "system", "mean", "--test",
+        "--statistic", "pearson", "tau_b", "accuracy", "-f", "json",
+        "--permutations", 20)  # fmt: skip
+    found = json.loads(capsys.readouterr().out)
+    values = {(r["metric"], r["level"], r["statistic"]): r["value"] for r in found["rows"]}
+    assert len(found["tests"]) == 4 * 3
+    for test in found["tests"]:
+        level, name = test["level"], test["statistic"]
+        expected = values["bleu", level, name] - values["bma", level, name]
+        assert test["difference"] == pytest.approx(expected, abs=1e-9)
+
+
+def test_what_goes_with_a_test(jsonl, capsys):
+    run(jsonl, "-m", "bleu", "bma", "nist", "--level", "system", "--statistic", "pearson", "--test",
+        "williams", "--correction", "holm", "--fisher")  # fmt: skip
+    text = capsys.readouterr().out
+    assert "p (corrected)" in text
+    assert " p=" in text
+    run(jsonl, "-m", "bleu", "bma", "--level", "segment", "--statistic", "accuracy_ties", "--test",
+        "--grouping", "segment", "--units", "pairs", "--permutations", 20,
+        "--one-sided")  # fmt: skip
+    assert "(ε " in capsys.readouterr().out
+    with pytest.raises(TensorMTError, match="a corpus score is of a whole system"):
+        run(jsonl, "-m", "bleu", "bma", "--level", "system", "--test", "--units", "both")
+    with pytest.raises(TensorMTError, match="Williams' test is of Pearson"):
+        run(jsonl, "-m", "bleu", "bma", "--statistic", "tau_b", "--test", "williams")
+
+
+def test_undefined_numbers_are_null(tmp_path, capsys):
+    rows = [
+        {
+            "refs": ["a b c"],
+            "sys": {s: {"hyp": "a b c", "scores": {"f": k}} for k, s in enumerate("xy")},
+        }
+    ]
+    path = tmp_path / "same.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    run(path, "-m", "bleu", "bma", "-f", "json", "--test", "--permutations", 5, "--bootstrap", 5)
+    text = capsys.readouterr().out
+    assert "NaN" not in text
+    assert json.loads(text)["rows"][0]["value"] is None
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A test set in mt-metrics-eval's layout, two language pairs."""
+    random = torch.Generator().manual_seed(0)
+    root = tmp_path / "wmt99"
+    for pair in ("zh-en", "en-de"):
+        refs = [sentence(random, 9) for _ in range(8)]
+        files = {
+            f"documents/{pair}.docs": [f"news\td{i // 2}" for i in range(8)],
+            f"references/{pair}.refA.txt": refs,
+            f"references/{pair}.refB.txt": [sentence(random, 9) for _ in range(8)],
+            f"system-outputs/{pair}/refA.txt": refs,
+        }
+        human, stored = [], []
+        for s in range(4):
+            files[f"system-outputs/{pair}/s{s}.txt"] = [
+                " ".join(ref.split()[: 3 + 2 * s]) + " " + sentence(random, 2) for ref in refs
+            ]
+            for i in range(8):
+                score = s + torch.rand((), generator=random).item()
+                human.append(f"s{s}\t{'None' if (s, i) == (0, 3) else score}")
+                stored.append(f"s{s}\t{-score if s == 2 else score}")
+        files[f"system-outputs/{pair}/s1.txt"][2] = "[No translation supplied]"
+        files[f"human-scores/{pair}.mqm.seg.score"] = human
+        files[f"human-scores/{pair}.mqm.sys.score"] = ["s0\t1"]
+        files[f"metric-scores/{pair}/COMET-refA.seg.score"] = stored
+        files[f"metric-scores/{pair}/QE-src.seg.score"] = stored
+        files[f"metric-scores/{pair}/OTHER-refB.seg.score"] = stored
+        for name, lines in files.items():
+            path = root / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return root
+
+
+def test_a_folder_of_mt_metrics_eval(folder, capsys, tmp_path):
+    run(folder, "--lp", "zh-en", "-m", "bleu", "--statistic", "pearson", "-f", "json",
+        "--write-scores", tmp_path / "ours")  # fmt: skip
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert [row["metric"] for row in rows] == ["bleu", "COMET", "QE"] * 2
+    written = data.read_scores(tmp_path / "ours" / "bleu-refA.seg.score")
+    assert list(written) == ["s0", "s1", "s2", "s3"]
+    human = data.read_scores(folder / "human-scores" / "zh-en.mqm.seg.score")
+    tables = [torch.tensor([t[s] for s in written], dtype=torch.float64) for t in (human, written)]
+    assert tables[1][1, 2].isnan()
+    expected = metaeval.agreement(*tables).item()
+    assert rows[0]["value"] == pytest.approx(expected, abs=1e-12)
+    assert len(data.read_scores(tmp_path / "ours" / "bleu-refA.sys.score")["s1"]) == 1
+    # what we wrote is read again
+    (tmp_path / "ours" / "bleu-refA.seg.score").rename(
+        folder / "metric-scores" / "zh-en" / "ours-refA.seg.score"
+    )
+    run(folder, "--lp", "zh-en", "-m", "bleu", "--stored", "ours", "--level", "segment",
+        "--statistic", "pearson", "-f", "json")  # fmt: skip
+    again = json.loads(capsys.readouterr().out)["rows"]
+    assert [row["metric"] for row in again] == ["bleu", "ours"]
+    assert again[1]["value"] == pytest.approx(again[0]["value"], abs=1e-12)
+
+
+def test_the_whole_table_from_one_command(folder, capsys, tmp_path):
+    arguments = ["-m", "bleu", "--table", "wmt24", "--permutations", 30, "--spa-permutations", 40]
+    run(folder, *arguments, "--plots", tmp_path / "figures")
+    lines = capsys.readouterr().out.split("\n")
+    assert "en-de, system: SPA" in lines[0]
+    assert "zh-en, segment: acc_eq" in lines[0]
+    assert {line.split()[0] for line in lines[1:4]} == {"bleu", "COMET", "QE"}
+    assert (tmp_path / "figures" / "average.png").exists()
+    run(folder, *arguments, "-f", "json", "--units", "pairs")
+    found = json.loads(capsys.readouterr().out)
+    assert len(found["tasks"]) == 5
+    run(folder, *arguments, "-f", "latex")
+    assert capsys.readouterr().out.startswith(r"\begin{tabular}")
+
+
+def test_wrong_folders(folder, tmp_path):
+    with pytest.raises(TensorMTError, match="has no folder system-outputs"):
+        run(tmp_path)
+    with pytest.raises(TensorMTError, match=r"xx-yy.docs cannot be read"):
+        run(folder, "--lp", "xx-yy")
+    with pytest.raises(TensorMTError, match="no reference 'refC' of zh-en: use refA, refB"):
+        run(folder, "--lp", "zh-en", "--references", "refC")
+    with pytest.raises(TensorMTError, match="no scores of 'X' for zh-en: COMET, QE"):
+        run(folder, "--lp", "zh-en", "--stored", "X")
+    (folder / "system-outputs" / "zh-en" / "s1.txt").write_text("one\n", encoding="utf-8")
+    with pytest.raises(TensorMTError, match=r"s1.txt has 1 lines, the documents have 8"):
+        run(folder, "--lp", "zh-en")

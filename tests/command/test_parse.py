@@ -3,13 +3,17 @@
 import argparse
 import io
 import json
+import os
 import sys
+import threading
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from tensormt.command import parse
 from tensormt.command import train_parser as train
+from tensormt.command.main import main
 from tensormt.errors import TensorMTError
 from tensormt.parser import Parser
 
@@ -61,6 +65,37 @@ def test_parse_leaves_nothing_behind_when_it_fails(tmp_path, monkeypatch):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.ptb", "a.txt"]
 
 
+def test_parse_replaces_regular_files_only(tmp_path, capsys):
+    """Not its input, not a pipe, not a device; a link stays and its file is replaced."""
+    source, target, link = tmp_path / "a.txt", tmp_path / "a.ptb", tmp_path / "link.ptb"
+    source.write_text("A dog.\n")
+    for name in (source, tmp_path / "here" / ".." / "a.txt"):
+        (tmp_path / "here").mkdir(exist_ok=True)
+        with pytest.raises(TensorMTError, match="is an input of this run"):
+            run("parse", source, "-o", name)
+    assert source.read_text() == "A dog.\n"
+    target.write_text("old\n")
+    target.chmod(0o640)
+    link.symlink_to("a.ptb")
+    assert run("parse", source, "-o", link) == 0
+    assert link.is_symlink()
+    assert target.read_text().startswith("(")
+    assert target.stat().st_mode & 0o777 == 0o640
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    found = []
+    reader = threading.Thread(target=lambda: found.append(pipe.read_text()))
+    reader.start()
+    assert run("parse", source, "-o", pipe) == 0
+    reader.join(60)
+    assert found == [target.read_text()]
+    assert pipe.is_fifo()
+    assert run("parse", source, "-o", "/dev/null") == 0
+    assert Path("/dev/null").is_char_device()
+    with pytest.raises(TensorMTError, match="it is a folder"):
+        run("parse", source, "-o", tmp_path)
+
+
 def test_parse_says_what_is_wrong(tmp_path):
     with pytest.raises(TensorMTError, match=r"nothing.txt cannot be read"):
         run("parse", tmp_path / "nothing.txt")
@@ -76,7 +111,7 @@ def test_parse_says_what_is_wrong(tmp_path):
 def test_parse_warns_of_long_sentences_on_standard_error(tmp_path, capsys):
     source = tmp_path / "a.txt"
     source.write_text("a b c d e f\n")
-    assert run("parse", source, "--max-length", 3) == 0
+    assert main(["parse", str(source), "--max-length", "3"]) == 0
     assert "1 sentences have more than 3 tokens" in capsys.readouterr().err
 
 

@@ -143,7 +143,7 @@ def test_compare(capsys):
 def test_list_help_version_completion(capsys):
     _, out, _ = here(capsys, "list")
     assert all(f"\n{name} " in f"\n{out}" for name in ("bleu", "nist", "stm", "dtkm"))
-    assert "stm:max_depth=4,balance=precision,lexical=False" in out
+    assert "\n      lexical=no            compare the words too" in out
     for arguments in (["--help"], ["score", "--help"], ["--version"]):
         with pytest.raises(SystemExit) as stop:
             build_parser().parse_args(arguments)
@@ -165,7 +165,8 @@ def test_list_help_version_completion(capsys):
         (["score", REFS[0], "-i", SYSTEMS[0], "--resume"], "--resume goes with --segments"),
         (["parse", REFS[0], "--device", "cuda"], "no CUDA device is available here"),
         (["score", REFS[0], "-i", SYSTEMS[0], "--segments", "a.txt"], "must end in .jsonl"),
-        (["score", REFS[0], "-i", SYSTEMS[0], "--chunk", "0"], "--chunk 0: expected at least 1"),
+        (["score", REFS[0], "-i", SYSTEMS[0], "--chunk", "0"], "--chunk 0: expected a whole"),
+        (["score", REFS[0], "-i", SYSTEMS[0], "--chunk", "9" * 20], "from 1 to 1,000,000"),
         (
             ["score", REFS[0], "-i", SYSTEMS[0], "-m", "bleu", "--segments", "no/such/a.jsonl"],
             "a.jsonl cannot be written: No such file",
@@ -320,9 +321,7 @@ def test_kill_at_random_moments_then_resume(long, tmp_path):
 def test_resume_refuses_other_input(long, tmp_path, capsys):
     folder, _, _ = long
     out = tmp_path / "s.jsonl"
-    (tmp_path / "s.jsonl.part").write_text("")
-    state = {"fingerprint": "other", "done": 0, "bytes": 0, "kept": None}
-    (tmp_path / "s.jsonl.state").write_text(json.dumps(state))
+    SegmentWriter(str(out), "other", ["bleu"], resume=False)._file.close()
     status, _, err = here(capsys, *_disturbed(folder, out), "--resume")
     assert status == 2
     assert "cannot resume" in err
@@ -348,6 +347,8 @@ def test_resume_refuses_a_damaged_past(long, tmp_path, capsys):
         ("documents", None, [*arguments, "--documents"], "inputs or options have changed"),
         ("short part", (part, b""), arguments, "is shorter than it was"),
         ("damaged state", (state, b"{"), arguments, "is damaged"),
+        ("no object", (state, b"[" * 100_000), arguments, "is damaged"),
+        ("changed sums", (state, marked.replace("1", "2").encode()), arguments, "is damaged"),
     ):
         part.write_bytes(kept)
         state.write_text(marked)
@@ -357,6 +358,72 @@ def test_resume_refuses_a_damaged_past(long, tmp_path, capsys):
         if json.loads(marked)["bytes"] or name != "short part":
             assert status == 2, name
             assert message in err, name
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "tsv", "parquet"])
+def test_a_finished_result_is_replaced_only_by_the_same_run(tmp_path, capsys, kind):
+    out = tmp_path / f"s.{kind}"
+    for more in ((), (), ("--resume",)):
+        arguments = ("score", REFS[0], "-i", SYSTEMS[0], "-m", "bleu", "--segments", out, *more)
+        status, _, err = here(capsys, *arguments)
+        assert (status, err) == (0, "")
+    before = out.read_bytes()
+    half = tmp_path / "half.txt"
+    half.write_text("".join(Path(REFS[0]).read_text().splitlines(keepends=True)[:6]))
+    for other in (
+        ("score", REFS[0], "-i", SYSTEMS[1], "-m", "bleu"),
+        ("score", REFS[1], "-i", SYSTEMS[0], "-m", "bleu"),
+        ("score", REFS[0], "-i", SYSTEMS[0], "-m", "bm"),
+        ("score", half, "-i", half, "-m", "bleu"),
+    ):
+        for more in ((), ("--resume",)):
+            status, _, err = here(capsys, *other, "--segments", out, *more)
+            assert status == 2
+            assert f"s.{kind} holds the result of another run: remove it or name another" in err
+            assert out.read_bytes() == before
+            assert sorted(path.name for path in tmp_path.iterdir()) == ["half.txt", out.name]
+
+
+def test_outputs_never_equal_inputs(tmp_path, capsys):
+    """By name, through a link, by a second name, and the files beside the output."""
+    rows = tmp_path / "rows.jsonl"
+    row = json.dumps({"hypothesis": "a b", "references": ["a c"]}) + "\n"
+    rows.write_text(row)
+    link, second = tmp_path / "link.jsonl", tmp_path / "second.jsonl"
+    link.symlink_to(rows)
+    os.link(rows, second)
+    part = tmp_path / "out.jsonl.part"
+    part.write_text("a b\n")
+    for given, ref, out in (
+        (rows, [], rows),
+        (rows, [], link),
+        (rows, [], second),
+        (link, [], rows),
+        (part, [part], tmp_path / "out.jsonl"),
+    ):
+        status, _, err = here(capsys, "score", *ref, "-i", given, "-m", "bleu", "--segments", out)
+        assert status == 2
+        assert "is an input of this run: name another file" in err
+        assert (rows.read_text(), part.read_text()) == (row, "a b\n")
+
+
+def test_segments_follow_a_link_and_leave_pipes_alone(tmp_path, capsys):
+    (tmp_path / "far").mkdir()
+    link, pipe = tmp_path / "s.jsonl", tmp_path / "pipe.jsonl"
+    link.symlink_to(tmp_path / "far" / "real.jsonl")
+    arguments = ("score", REFS[0], "-i", SYSTEMS[0], "-m", "bleu", "--segments")
+    status, _, err = here(capsys, *arguments, link)
+    assert (status, err) == (0, "")
+    assert link.is_symlink()
+    assert len((tmp_path / "far" / "real.jsonl").read_text().splitlines()) == 12
+    os.mkfifo(pipe)
+    folder = tmp_path / "folder.jsonl"
+    folder.mkdir()
+    for out, message in ((pipe, "is no regular file"), (folder, "is a folder")):
+        status, _, err = here(capsys, *arguments, out)
+        assert status == 2
+        assert message in err
+    assert pipe.is_fifo()
 
 
 def test_two_runs_on_one_file(tmp_path):

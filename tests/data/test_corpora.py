@@ -8,6 +8,7 @@ import threading
 import pytest
 
 import tensormt as tm
+from tensormt.command.options import names
 from tensormt.data.corpora import Corpus, open_corpus
 from tensormt.data.markup import read_markup
 
@@ -202,3 +203,89 @@ def test_not_utf8(tmp_path):
 def test_bad_rows(tmp_path, name, lines, message):
     with pytest.raises(tm.TensorMTError, match=message):
         open_corpus([write(tmp_path / name, *lines)], [])
+
+
+def marked(tmp_path, text, name="a.sgm"):
+    path = tmp_path / name
+    path.write_text(text)
+    read_markup.cache_clear()
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            '<tstset><doc docid="d" sysid="s"><seg id="1">a</seg>\n<seg id="1">b</seg></doc>',
+            "line 2: segment '1' of document 'd' of 's' is there twice",
+        ),
+        ('<tstset><doc docid="d"><seg id="1">a', "line 1: a <seg> that is never closed"),
+        ("<tstset><doc><seg>a<seg>b</seg>", "a <seg> begins inside another one"),
+        (
+            '<tstset><doc>\n<!DOCTYPE x <seg id="1">a</seg></doc>',
+            "line 2: a </seg> without its <seg>",
+        ),
+        ('<srcset><doc><seg id="1">a</seg></doc></srcset>', "no <seg> of a reference"),
+        ("<!DOCTYPE unclosed", "no <seg>"),
+        ("", "no <seg>"),
+    ],
+)
+def test_markup_that_would_lose_a_segment(tmp_path, text, message):
+    with pytest.raises(tm.TensorMTError, match=message):
+        open_corpus([marked(tmp_path, text)], [])
+
+
+@pytest.mark.parametrize(
+    "text", ["<![foo", "<![foo[ <seg>a</seg> ]]>", "<!", "<![", "<?", "&#x110000;"]
+)
+def test_declarations_end_in_one_sentence(tmp_path, text):
+    with pytest.raises(tm.TensorMTError):
+        open_corpus([marked(tmp_path, f"<tstset><doc>{text}")], [])
+
+
+def test_cdata_and_tags_of_html_are_text(tmp_path):
+    path = marked(
+        tmp_path,
+        '<tstset sysid="a/b"><doc docid="d"><seg id="1"><![CDATA[x < y & z]]> w</seg>'
+        '<seg id="2"><title>a <b>c</b></title> d</seg><seg id="3">p <plaintext> q</seg></doc>'
+        '</tstset><refset><doc docid="d"><seg id="1">r</seg><seg id="2">r</seg>'
+        '<seg id="3">r</seg></doc></refset>',
+    )
+    corpus = open_corpus([path], [])
+    assert gather(corpus)[0] == [["x < y & z w", "a c d", "p q"]]
+    assert names(corpus.systems) == {"a/b": "a/b"}
+
+
+def test_documents_outside_a_set_are_a_system(tmp_path):
+    hyp = marked(tmp_path, '<doc docid="d" sysid="s"><seg id="1">a</seg></doc>')
+    ref = marked(tmp_path, '<doc docid="d" sysid="r"><seg id="1">A</seg></doc>', "r.sgm")
+    corpus = open_corpus([hyp], [ref])
+    assert (corpus.systems, gather(corpus)) == (["s"], ([["a"]], [["A"]], ["d"]))
+
+
+def test_segments_without_ids_are_numbered_in_their_document(tmp_path):
+    hyp = marked(
+        tmp_path, "<tstset><doc docid=x><seg>a</seg><seg>b</seg></doc><doc docid=y><seg>c</seg>"
+    )
+    ref = marked(
+        tmp_path,
+        "<refset><doc docid=x><seg id=1>A</seg><seg id=2>B</seg></doc>"
+        "<doc docid=y><seg id=1>C</seg>",
+        "r.sgm",
+    )
+    assert gather(open_corpus([hyp], [ref]))[:2] == ([["a", "b", "c"]], [["A", "B", "C"]])
+
+
+def test_columns_whose_names_only_begin_like_a_reference(tmp_path):
+    table = write(
+        tmp_path / "a.tsv", "hypothesis\treference_url\treference\treference-2", "a\tu\tA\tB"
+    )
+    assert gather(open_corpus([table], []))[1] == [["A"], ["B"]]
+
+
+def test_files_without_a_segment(tmp_path):
+    empty = write(tmp_path / "empty")
+    with pytest.raises(tm.TensorMTError, match="empty holds no segment: expected at least one"):
+        open_corpus([empty], [empty])
+    with pytest.raises(tm.TensorMTError, match="holds no segment"):
+        open_corpus([write(tmp_path / "a.tsv", "hypothesis\treference")], [])

@@ -75,8 +75,9 @@ def test_sorting_within_groups(groups, pairs):
     pairs = [(group % groups, value) for group, value in pairs]
     sides = [sorted(pairs[::2], key=lambda p: p[0]), sorted(pairs[1::2], key=lambda p: p[0])]
     numbers = [[tensor([p[k] for p in side]) for k in (1, 0)] for side in sides]
-    for device in ("cpu", "cuda"):
-        with Watch():
+    for device, few in (("cpu", 0), ("cpu", 1000), ("cuda", 0)):
+        with Watch(), pytest.MonkeyPatch.context() as patch:
+            patch.setattr(arrays, "FEW", few)
             columns = [tuple(column.to(device) for column in side) for side in numbers]
             ordered, group, start = arrays.sort_groups(columns, groups)
             edges = arrays.run_edges(ordered, start)
@@ -99,9 +100,11 @@ def test_mix_is_splitmix64():
     rng = random.Random(1)
     numbers = [rng.getrandbits(64) for _ in range(100)]
     signed = [n - 2**64 if n >= 2**63 else n for n in numbers]
-    assert [n % 2**64 for n in hashing.mix(tensor(signed)).tolist()] == [
-        reference(n) for n in numbers
-    ]
+    keys = tensor(signed)
+    for device in ("cpu", "cuda"):
+        with Watch():
+            mixed = home(hashing.mix(keys.to(device))).tolist()
+        assert [n % 2**64 for n in mixed] == [reference(n) for n in numbers]
     assert len(np.unique(hashing.mix(torch.arange(1_000_000)).numpy())) == 1_000_000
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tensormt as tm
-from tensormt.kernels import hashing
+from tensormt.kernels import counts, hashing, treekernel
 from tensormt.kernels.chains import chain_keys
 from tensormt.kernels.counts import Keys, Labels, clipped, totals
 from tensormt.kernels.subtrees import subtree_keys
@@ -62,8 +62,11 @@ def test_labels_are_counted_as_keys_are(seed, segments, references, kinds):
 
     hyp, refs = side(), [side() for _ in range(references)]
     bare = [Keys(keys.group, keys.key) for keys in (hyp, *refs)]
-    found = clipped(hyp, refs, 2 * segments)
-    assert found.tolist() == clipped(bare[0], bare[1:], 2 * segments).tolist()
+    few = clipped(hyp, refs, 2 * segments).tolist()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(counts, "FEW", 0)  # few keys go the way of many
+        assert clipped(hyp, refs, 2 * segments).tolist() == few
+        assert clipped(bare[0], bare[1:], 2 * segments).tolist() == few
 
 
 def test_counts_pass_2_to_the_24():
@@ -139,3 +142,30 @@ def test_known_collisions_of_a_weaker_hash_are_apart():
     assert len(set(roots)) == len(lines) - 1  # the last two share the production A → B
     keys = subtree_keys(batch.nodes, batch.labels.hashes, 3)
     assert len(set(keys.key[keys.group >= 2 * len(lines)].tolist())) == 1
+
+
+@given(seeds, st.sampled_from([1, 3, 40]), st.sampled_from([1, 10, 200]))
+def test_groups_and_bands_change_nothing(seed, band, group):
+    """Few pairs at a time, the deepest first, give the kernels of all pairs at once."""
+    batch, _ = random_batch(seed, False)
+    turned = batch[::-1]
+    for one, two in ((batch, turned), (batch, batch)):
+        a, b = (treekernel.side(t.nodes, t.labels.hashes) for t in (one, two))
+        together = treekernel.log_kernel(a, b, 0.7)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(treekernel, "_BAND", band)
+            patch.setattr(treekernel, "_GROUP", group)
+            apart = treekernel.log_kernel(a, b, 0.7)
+        assert torch.allclose(together, apart, rtol=1e-12, atol=1e-12)
+
+
+def test_too_many_pairs_are_refused_before_memory_is_asked():
+    """100,000 equal productions are 10¹⁰ pairs: the error names the segment and both numbers."""
+    depth = 100_000
+    lines = ["(X (Y y))", "(X " * depth + "(Y y)" + ")" * depth]
+    batch = tm.TreeBatch.from_brackets(lines)
+    with pytest.raises(tm.TensorMTError, match=r"segment 2 has 9,999,800,002 pairs.*134,217,728"):
+        tm.TKM()(batch, [batch])
+    side = treekernel.side(batch.nodes, batch.labels.hashes)
+    with pytest.raises(tm.TensorMTError, match="segment 12 has"):
+        treekernel.log_kernel(side, side, 1.0, first=11)

@@ -190,9 +190,11 @@ def test_degenerate_input() -> None:
     assert float(BLEU()(TokenBatch.from_text([""]), refs)) == 0.0
     assert BLEU()(TokenBatch.from_text([]), [TokenBatch.from_text([])]).shape == (0,)
     assert float(BLEU().corpus(TokenBatch.from_text([]), [TokenBatch.from_text([])])) == 0.0
-    assert float(BLEU()(TokenBatch.from_text(["a"]), [TokenBatch.from_text(["a"])])) == 0.0
-    one = BLEU(effective_order=True)(TokenBatch.from_text(["a"]), [TokenBatch.from_text(["a"])])
-    assert float(one) == pytest.approx(100.0)
+    one = TokenBatch.from_text(["a"])
+    assert float(BLEU()(one, [one])) == pytest.approx(100.0)  # as `sacrebleu -sl`
+    assert float(BLEU().corpus(one, [one])) == 0.0  # as `sacrebleu`
+    assert float(BLEU(effective_order=False)(one, [one])) == 0.0
+    assert float(BLEU(effective_order=True).corpus(one, [one])) == pytest.approx(100.0)
     zero = torch.zeros(2, 4, dtype=torch.int64)
     assert bleu(zero, zero, zero[:, 0], zero[:, 0]).tolist() == [0.0, 0.0]
 
@@ -202,14 +204,14 @@ def test_errors_and_signature() -> None:
         BLEU(smooth="plus")
     with pytest.raises(TensorMTError, match="takes no value"):
         BLEU(smooth="exp", smooth_value=1)
-    with pytest.raises(TensorMTError, match="expected 0 or more"):
+    with pytest.raises(TensorMTError, match="expected a finite number of at least 0"):
         BLEU(smooth="floor", smooth_value=-1)
-    with pytest.raises(TensorMTError, match="integer of at least 1"):
+    with pytest.raises(TensorMTError, match="expected a whole number from 1 to 100"):
         BLEU(max_order=0)
     with pytest.raises(TensorMTError, match="segment 1 has no reference"):
         BLEU()(TokenBatch.from_text(["a"]), [TokenBatch.from_text([""])])
     with pytest.raises(TensorMTError, match="no reference"):
         BLEU()(TokenBatch.from_text(["a"]), [])
     assert BLEU(smooth="floor").signature.startswith(
-        "BLEU|order:4|case:mixed|tok:13a|eff:no|smooth:floor[0.1]|version:"
+        "BLEU|order:4|case:mixed|tok:13a|eff:segments|smooth:floor[0.1]|version:"
     )

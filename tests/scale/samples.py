@@ -47,6 +47,7 @@ def wanted(folder, some, metrics, *more):
     """Corpus report and segment scores of `tensormt score` on the rows, as one file."""
     path = write_jsonl(folder / "all.jsonl", some)
     segments = folder / "segments.jsonl"
+    segments.unlink(missing_ok=True)
     report = call(
         "score", "-i", path, "-m", *metrics, "-f", "json", "-q", "--segments", segments, *more
     )

@@ -1,6 +1,7 @@
 """Metrics on token ids: the numbers of the text path, for whole segments and for all prefixes."""
 
 import random
+import warnings
 
 import pytest
 import torch
@@ -137,18 +138,67 @@ def test_nothing_waits_for_the_device(number, prefixes):
     assert torch.allclose(home(found), expected, rtol=0, atol=1e-12)
 
 
-def test_pad_ends_a_segment():
-    hyp = torch.tensor([[4, 5, 0, 6, 0], [0, 4, 5, 6, 7], [4, 5, 6, 7, 4]])
-    assert functional.lengths_of(hyp, None, 0).tolist() == [2, 0, 5]
-    assert functional.lengths_of(hyp, None, (0, 6)).tolist() == [2, 0, 2]
-    assert functional.lengths_of(hyp, None, None).tolist() == [5, 5, 5]
-    refs = hyp[:, None]
+def test_pad_ends_a_segment_and_stands_before_it():
+    hyp = torch.tensor([[4, 5, 0, 6, 0], [0, 4, 5, 0, 7], [4, 5, 6, 7, 4]])
+    moved = torch.tensor([[4, 5, 9, 9, 9], [4, 5, 9, 9, 9], [4, 5, 6, 7, 4]])
+    refs = torch.tensor([[4, 5, 6], [4, 5, 8], [4, 7, 4]])[:, None]
     metric = tm.BLEU(2)
     by_pad = functional.scores(metric, hyp, refs, pad=0)
-    given_lengths = torch.tensor([2, 0, 5])
-    expected = functional.scores(metric, hyp, refs, given_lengths, given_lengths[:, None])
+    expected = functional.scores(metric, moved, refs, torch.tensor([2, 2, 5]))
     assert torch.equal(by_pad, expected)
-    assert by_pad.tolist() == pytest.approx([100, 0, 100])
+    assert by_pad[0] > 0
+    assert by_pad[0] == by_pad[1]
+
+
+def test_the_option_of_every_kind_of_special_id():
+    hyp, ref = torch.tensor([[2, 3, 7, 9, 8, 1, 5]]), torch.tensor([[[7, 8]]])
+    found = functional.scores(tm.BLEU(2), hyp, ref, pad=3, eos=1, bos=2, skip=9)
+    assert found.item() == pytest.approx(100)
+    plain = functional.scores(tm.BLEU(2), hyp, ref)
+    assert plain.item() < 50
+
+
+def test_every_reference_alone():
+    torch.manual_seed(2)
+    samples, refs = torch.randint(0, 5, (3, 4, 7)), torch.randint(0, 5, (3, 5, 6))
+    ours, theirs = torch.randint(0, 8, (3, 4)), torch.randint(0, 7, (3, 5))
+    for metric in metrics():
+        fitted(metric, refs, theirs)
+        found = functional.statistics(metric, samples, refs, ours, theirs, apart=True)
+        assert found.shape[:3] == (3, 4, 5)
+        for r in range(5):
+            one = slice(r, r + 1)
+            alone = functional.statistics(metric, samples, refs[:, one], ours, theirs[:, one])
+            assert torch.allclose(found[:, :, r], alone, rtol=0, atol=1e-12)
+        flat = functional.statistics(metric, samples[:, 1], refs, ours[:, 1], theirs, apart=True)
+        assert torch.equal(flat, found[:, 1])
+
+
+def test_a_batch_of_empty_hypotheses_is_told():
+    refs = torch.tensor([[[4, 5]], [[4, 5]]])
+    with pytest.warns(UserWarning, match="all 2 hypotheses"):
+        functional.scores(tm.BLEU(), torch.tensor([[1, 4, 5], [1, 5, 4]]), refs, eos=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        functional.scores(tm.BLEU(), torch.tensor([[1, 4, 5], [5, 5, 4]]), refs, eos=1)
+
+
+# counts of a test set are looked up by numpy on the host, which compiles too, but not in one graph
+PLAIN = [number for number, metric in enumerate(metrics()) if not metric.needs_table]
+
+
+@pytest.mark.parametrize("number", PLAIN)
+def test_compiled_without_a_graph_break(number):
+    torch.manual_seed(4)
+    samples, refs = torch.randint(0, 6, (3, 2, 7)), torch.randint(0, 6, (3, 2, 6))
+    metric = metrics()[number]
+
+    def scores(samples, refs):
+        return functional.scores(metric, samples, refs, pad=0)
+
+    torch._dynamo.reset()
+    compiled = torch.compile(scores, backend="eager", fullgraph=True)
+    assert torch.allclose(compiled(samples, refs), scores(samples, refs), rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("dtype", [torch.int16, torch.int32, torch.int64])

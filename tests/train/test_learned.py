@@ -131,3 +131,15 @@ def test_errors_say_what_is_wrong(tmp_path):
     tm.Frequencies(2).add([tm.TokenBatch.from_text(["a b"])]).save(path)
     with pytest.raises(tm.TensorMTError, match="no learned weights"):
         Learned.load(path)
+
+
+def test_hooks_of_torch_see_what_goes_in_and_out():
+    hyp, refs = batches(1)
+    model, seen = Learned("stm:balance=f1"), []
+    model.register_forward_pre_hook(lambda module, inputs: seen.append(inputs))
+    model.register_forward_hook(lambda module, inputs, output: seen.append(output))
+    found = model(hyp, refs)
+    assert seen[0] == (hyp, refs)
+    assert seen[1] is found
+    model.register_forward_hook(lambda module, inputs, output: output * 0)
+    assert (model(model.features(hyp, refs)) == 0).all()

@@ -23,10 +23,18 @@ def case(seed=0, size=4, number=5, width=9):
 
 
 def batch(ids):
-    """Ids up to the first 0 as a batch, by plain Python."""
-    rows = [row.tolist() for row in ids]
-    lengths = [row.index(0) if 0 in row else len(row) for row in rows]
-    return tm.TokenBatch.from_ids(ids, torch.tensor(lengths))
+    """Ids between the first word and the 0 behind it as a batch, by plain Python."""
+    rows = [plain(row.tolist()) for row in ids]
+    lengths = torch.tensor([len(row) for row in rows])
+    table = [row + [0] * (ids.shape[1] - len(row)) for row in rows]
+    return tm.TokenBatch.from_ids(torch.tensor(table), lengths)
+
+
+def plain(row):
+    """What is left of a row whose padding is 0."""
+    while row and row[0] == 0:
+        row = row[1:]
+    return row[: row.index(0)] if 0 in row else row
 
 
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
@@ -47,8 +55,12 @@ def test_shaped_rewards_add_up(metric):
     gains = reward.shaped(samples, refs)
     assert gains.shape == samples.shape
     assert torch.allclose(gains.sum(-1), reward(samples, refs), rtol=0, atol=1e-12)
-    beyond = (samples == 0).long().cumsum(-1) > 0
-    assert (gains[beyond] == 0).all()
+    assert (gains[samples == 0] == 0).all()
+    for row, gain in zip(samples.flatten(0, 1).tolist(), gains.flatten(0, 1), strict=True):
+        before = len(row) - len([k for i, k in enumerate(row) if any(row[: i + 1])])
+        after = before + len(plain(row))
+        assert (gain[:before] == 0).all()
+        assert (gain[after:] == 0).all()
     assert torch.allclose(gains[:, 2], reward.shaped(samples[:, 2], refs), rtol=0, atol=1e-12)
 
 

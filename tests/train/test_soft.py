@@ -127,3 +127,26 @@ def test_errors_say_what_is_wrong():
         soft.expected_matches(torch.zeros(3, 7), refs)
     with pytest.raises(tm.TensorMTError, match="expected floats"):
         soft.expected_matches(torch.zeros(3, 7, 4).long(), refs)
+
+
+def test_lengths_stay_within_the_text():
+    hyp, refs, _, theirs = case(5)
+    table = one_hot(hyp, 4)
+    full = soft.expected_bleu(table, refs, torch.full((3,), 7), theirs)
+    assert torch.equal(soft.expected_bleu(table, refs, torch.full((3,), 99), theirs), full)
+    none = soft.expected_bleu(table, refs, torch.full((3,), -2), theirs)
+    assert none.tolist() == [0, 0, 0]
+
+
+def test_logits_and_lengths_that_are_no_integers_are_refused():
+    hyp, refs, ours, theirs = case(6)
+    table = one_hot(hyp, 4)
+    with pytest.raises(tm.TensorMTError, match="softmax"):
+        soft.expected_bleu(torch.randn(3, 7, 4), refs)
+    with pytest.raises(tm.TensorMTError, match="expected integers"):
+        soft.expected_bleu(table, refs, ours.double(), theirs)
+    with pytest.raises(tm.TensorMTError, match="expected integers"):
+        soft.expected_bleu(table, refs, ours, theirs.float())
+    # what lies beyond a text is not looked at
+    beyond = torch.arange(7) >= ours[:, None]
+    soft.expected_bleu(table.masked_fill(beyond[..., None], 0), refs, ours, theirs)

@@ -149,3 +149,22 @@ def test_errors_say_what_is_wrong():
         SoftKernel(["S"])(left, right)
     with pytest.raises(tm.TensorMTError, match="decay"):
         SoftKernel(["S"], decay=1.0)
+
+
+def test_labels_are_saved_with_the_state(tmp_path):
+    left, right, _ = pairs(35)
+    names = [*dict.fromkeys([*left.labels.strings, *right.labels.strings])]
+    kernel = SoftKernel(names)
+    with torch.no_grad():
+        kernel.vectors.add_(torch.rand_like(kernel.vectors))
+    expected = kernel(left, right)
+    torch.save(kernel.state_dict(), tmp_path / "kernel.pt")
+    state = torch.load(tmp_path / "kernel.pt", weights_only=True)
+    assert torch.equal(SoftKernel.from_state(state)(left, right), expected)
+    # a kernel whose labels stand in another order takes those of the state
+    other = SoftKernel(names[::-1])
+    other.load_state_dict(state)
+    assert other.labels.strings == names
+    assert torch.equal(other(left, right), expected)
+    with pytest.raises(tm.TensorMTError, match="from_state"):
+        SoftKernel(names[:-1]).load_state_dict(state)

@@ -132,6 +132,49 @@ def test_a_collection_of_all_ten():
     assert all(torch.equal(value, found[name]) for name, value in shared.compute().items())
 
 
+def test_two_settings_of_one_metric_and_names_with_dots():
+    texts, refs = case()
+    given = ["stm", "stm:balance=f1", "tkm:decay=0.4", tm.STM(2), tm.TKM(decay=0.7)]
+    every = fill(collection(given, forest), texts, refs, 5).compute()
+    assert len(every) == 5
+    for name, metric in zip(
+        ["stm", "stm:balance=f1", "tkm:decay=0_4", "stm:depth=2", "tkm:decay=0_7"],
+        given,
+        strict=True,
+    ):
+        alone = fill(TorchScore(metric, forest), texts, refs, 99).compute()
+        assert torch.equal(every[name], alone), name
+    with pytest.raises(tm.TensorMTError, match="given twice"):
+        collection(["stm", "stm"], forest)
+
+
+def test_strings_as_references():
+    texts = ["a b c d", "a b c"]
+    lists, plain, single = (TorchScore("bleu:max_order=2") for _ in range(3))
+    lists.update(texts, [["a b d d"], ["a c"]])
+    plain.update(texts, ["a b d d", "a c"])
+    for text, ref in zip(texts, ["a b d d", ["a c"]], strict=True):
+        single.update(text, ref)
+    assert torch.equal(lists.compute(), plain.compute())
+    assert torch.equal(lists.compute(), single.compute())
+    assert lists.compute() > 1  # counts to 100, torchmetrics' own to 1
+    assert lists.scale == 100
+    with pytest.raises(tm.TensorMTError, match="one reference"):
+        plain.update(texts, "a b")
+
+
+def test_plots():
+    import matplotlib
+
+    matplotlib.use("Agg")
+    score = TorchScore("bleu:max_order=2")
+    score.update(["a b c"], ["a b d"])
+    _, axes = score.plot()
+    assert axes.get_ylim()[1] >= 100
+    _, axes = score.plot([score.compute(), score.compute()])
+    assert len(axes.lines) >= 1
+
+
 def test_clones_share_the_parser_and_nothing_else():
     texts, refs = case()
 

@@ -1,6 +1,8 @@
 """Rewards of text, a parser in the loop: the metrics' scores, each sentence parsed once."""
 
+import pickle
 import random
+from concurrent.futures import ThreadPoolExecutor
 
 import oracles
 import pytest
@@ -43,8 +45,8 @@ def case(seed=0, segments=3, number=4):
 
 def expected(metric, text, refs):
     """The score of one text by the metric itself."""
-    if isinstance(metric, (tm.BLEU, tm.NIST, tm.BM)):
-        make_batch = tm.TokenBatch.from_text
+    if not metric.reads_trees:
+        make_batch = lambda lines: tm.TokenBatch.from_text(lines, metric.reads.tokenize)  # noqa: E731
     else:
         make_batch = lambda lines: tm.TreeBatch.from_brackets([tree(x) for x in lines])  # noqa: E731
     return metric(make_batch([text]), [make_batch([ref]) for ref in refs]).item()
@@ -93,29 +95,72 @@ def test_ids_are_decoded():
     assert found[0, 0] > found[0, 1]
 
 
-def test_the_shape_that_grpo_calls():
-    reward = TextReward(tm.BLEU(2)).grpo("gold")
-    assert reward.__name__ == "bleu_reward"
-    found = reward(
-        prompts=["x", "y", "z"],
-        completions=[
-            "a b c",
-            [{"role": "user", "content": "?"}, {"role": "assistant", "content": "a b"}],
-            [],
-        ],
-        completion_ids=[[1], [2], []],
-        gold=["a b c", ["c d", "a b"], "a"],
-        trainer_state=None,
-    )
-    assert found == pytest.approx([100, 100, 0])
-    assert all(isinstance(value, float) for value in found)
-    with pytest.raises(tm.TensorMTError, match="'gold'"):
-        reward(prompts=["x"], completions=["a"], other=["b"])
+class Tokenizer:
+    """A tokenizer as Hugging Face has them: words by number, 0 pads, 1 ends."""
+
+    words = "<pad> </s> a dog saw the cat".split()
+    pad_token_id, eos_token_id, all_special_ids = 0, 1, [0, 1]
+
+    def batch_decode(self, rows, skip_special_tokens=False):
+        return [" ".join(self.words[k] for k in row) for row in rows]
+
+
+def test_special_ids_are_no_words():
+    samples = torch.tensor([[[0, 2, 3, 4, 1, 0], [5, 6, 1, 0, 0, 0]]])
+    reward = TextReward(tm.BLEU(effective_order=True))
+    tokenizer = Tokenizer()
+    for given in (tokenizer, tokenizer.batch_decode):
+        found = reward.ids(samples, [["a dog saw"]], given)
+        assert found[0].tolist() == pytest.approx([100, 0])
+
+
+def test_utility_of_pools():
+    texts = [["a b c", "a b", "d e"], ["a", "a b c d", "x"]]
+    refs = [["a b c d", ""], ["a b", "x y"]]
+    for metric in (tm.BLEU(2, effective_order=True), tm.STM(2, "f1")):
+        reward = TextReward(metric, CachedParser(Plain()))
+        table = reward.utility(texts, refs)
+        assert table.shape == (2, 3, 2)
+        for b, row in enumerate(texts):
+            for i, text in enumerate(row):
+                for j, ref in enumerate(refs[b]):
+                    want = expected(metric, text, [ref]) if ref else 0
+                    assert table[b, i, j].item() == pytest.approx(want, abs=1e-12)
+    with pytest.raises(tm.TensorMTError, match="as many"):
+        reward.utility(texts, refs[:1])
+    with pytest.raises(tm.TensorMTError, match="as many texts"):
+        reward.utility([["a", "b"], ["c"]])
+
+
+def test_averaged_references_of_text():
+    texts, refs = [["a b c", "d e"]], [["a b c", "A b"]]
+    found = TextReward(tm.BLEU(2, lowercase=True)).aggregate(texts, refs)
+    # a and b stand in both, c in one of two; a b in both, b c in one: (2.5 / 3 · 1.5 / 2)^½
+    assert found[0].tolist() == pytest.approx([100 * (2.5 / 3 * 1.5 / 2) ** 0.5, 0])
+    with pytest.raises(tm.TensorMTError, match="no average"):
+        TextReward(tm.STM(), CachedParser(Plain())).aggregate(texts)
+
+
+def test_off_the_thread_that_made_it_and_pickled():
+    texts, refs = case()
+    reward = TextReward(tm.STM(balance="f1"), "default")
+    expected = reward.samples(texts, refs)
+    with ThreadPoolExecutor(3) as pool:
+        for found in pool.map(lambda _: reward.samples(texts, refs), range(6)):
+            assert torch.equal(found, expected)
+    copy = pickle.loads(pickle.dumps(reward))
+    assert torch.equal(copy.samples(texts, refs), expected)
+    function = pickle.loads(pickle.dumps(reward.grpo()))
+    assert function.__name__ == reward.grpo().__name__
+    found = function(completions=[row[0] for row in texts], references=refs)
+    assert found == pytest.approx(expected[:, 0].tolist())
 
 
 def test_empty_text_is_no_trouble():
     reward = TextReward(tm.STM(), CachedParser(Plain()))
     assert reward([], []).shape == (0,)
+    with pytest.warns(UserWarning, match="all 2 hypotheses"):
+        assert reward(["", " "], [["a"], ["b"]]).tolist() == [0, 0]
     assert reward(["", "a dog"], [["a dog"], ["a dog", ""]]).tolist() == [0, 1]
     assert reward.utility([["", "a dog"]]).tolist() == [[[0, 0], [0, 1]]]
 

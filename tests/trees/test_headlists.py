@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tensormt as tm
+from tensormt.trees import conllu
 
 
 @given(st.integers(0, 2**32))
@@ -89,18 +90,75 @@ def test_conllu(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("old", "new", "message"),
     [
-        ("1 a b", "line 1: expected 10 columns separated by tabs, found 1"),
-        (CONLLU.replace("5\tmar", "6\tmar"), "line 10: word number '6', expected 5"),
-        (CONLLU.replace("\t1\tobl", "\t_\tobl"), r"line 10: the head \(column 7\) is '_'"),
-        (CONLLU.replace("\t1\tobl", "\t9\tobl"), "segment 1, word 5: head 9 is out of range"),
+        ("\t_\t_\n5\tmar", "\n5\tmar", "line 9: expected 10 columns separated by tabs, found 8"),
+        ("5\tmar", "6\tmar", "line 10: word number '6', expected 5"),
+        ("5\tmar", "x\tmar", "line 10: word number 'x', expected 5"),
+        ("3-4", "4-3", "line 6: word number '4-3', expected 3"),
+        ("4.1", "4.", "line 9: word number '4.', expected 5"),
+        ("5\tmar\t", "5\t\t", r"line 10: the word \(column 2\) is empty"),
+        ("\t1\tobl", "\t_\tobl", r"line 10: the head \(column 7\) is '_', expected a number"),
+        ("\t1\tobl", "\t-1\tobl", r"line 10: the head \(column 7\) is '-1'"),
+        ("\t1\tobl", "\t9\tobl", r"line 10: head 9 is out of range, expected 0 \(root\) to 5"),
+        ("\t1\tobl", "\t0\tobl", r"line 10: a second root \(head 0\), the first is on line 4"),
+        ("\t0\troot", "\t2\troot", r"line 4: the sentence that starts here has no root"),
+        ("\t1\tobl", "\t3\tobl", "line 7: word 3 is in a cycle of heads"),
+        ("\t1\tobl", "\t5\tobl", "line 10: word 5 is in a cycle of heads"),
+        ("_\n2\tnos", "_\r\n2\tnos", "line 4: mixed line ends"),
+        ("mar\tmar", "mar\rmar", "line 10: mixed line ends"),
     ],
 )
-def test_bad_conllu(text, message):
-    with pytest.raises(tm.TensorMTError, match=message):
-        tm.TreeBatch.from_conllu(text)
+def test_bad_conllu(tmp_path, old, new, message):
+    """Every fault is named with its file and line."""
+    assert CONLLU.count(old) in (1, 2)
+    path = tmp_path / "a.conllu"
+    path.write_bytes(CONLLU.replace(old, new, 1).encode())
+    with pytest.raises(tm.TensorMTError, match=f"a.conllu, {message}"):
+        tm.TreeBatch.from_file(path)
+
+
+def test_bad_conllu_in_one_line():
+    with pytest.raises(tm.TensorMTError, match=r"^line 1: expected 10 columns separated by tabs"):
+        tm.TreeBatch.from_conllu("1 a b")
+
+
+def test_relations():
+    found = conllu.read(CONLLU)
+    assert found.relations == [["root", "obj", "case", "det", "obl"], ["root"]]
+    again = conllu.read(conllu.write(*found))
+    assert again == found
+    assert tm.TreeBatch.from_conllu(CONLLU).to_conllu(found.relations) == conllu.write(*found)
+
+
+@given(st.integers(0, 2**32))
+def test_conllu_round_trip(seed):
+    """Words of any characters, spaces too; lines with CRLF and without a last end."""
+    rng = random.Random(seed)
+    letters = "ab #_-.\u00a0\u2028\u0085\x0b\x1c日🙂"
+    heads = [oracles.random_heads(rng, rng.randint(1, 12)) for _ in range(rng.randint(0, 5))]
+    words = [["".join(rng.choices(letters, k=rng.randint(1, 4))) for _ in row] for row in heads]
+    text = tm.TreeBatch.from_heads(words, heads).to_conllu()
+    for form in (text, text.replace("\n", "\r\n"), text.removesuffix("\n\n")):
+        assert tm.TreeBatch.from_conllu(form).to_heads() == (words, heads)
+
+
+@pytest.mark.parametrize("word", ["a\tb", "a\nb", "a\rb", ""])
+def test_what_conllu_cannot_hold(word):
+    batch = tm.TreeBatch.from_heads([["x"], ["y", word]], [[0], [0, 1]])
+    with pytest.raises(tm.TensorMTError, match=r"segment 2: .* cannot be written as CoNLL-U"):
+        batch.to_conllu()
+
+
+def test_conllu_has_no_empty_sentences_and_no_constituents():
+    with pytest.raises(tm.TensorMTError, match="segment 1 has no word"):
+        tm.TreeBatch.from_heads([[]], [[]]).to_conllu()
+    with pytest.raises(tm.TensorMTError, match="segment 1: 1 words but 2 relations"):
+        tm.TreeBatch.from_heads([["a"]], [[0]]).to_conllu([["root", "dep"]])
+    with pytest.raises(tm.TensorMTError, match="dependencies"):
+        tm.TreeBatch.from_brackets(["(A b)"]).to_conllu()
 
 
 def test_empty_conllu():
     assert len(tm.TreeBatch.from_conllu("\n\n# nothing\n")) == 0
+    assert tm.TreeBatch.from_conllu("").to_conllu() == ""

@@ -1,0 +1,63 @@
+"""What combined metrics share: their members, what these read, counts, options."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from typing import Any, TypeVar
+
+from tensormt.errors import TensorMTError
+from tensormt.metric import Metric
+from tensormt.reading import Several, views
+
+__all__ = ["Combined"]
+
+Self = TypeVar("Self", bound="Combined")
+
+
+class Combined(Metric[Any]):
+    """A metric of metrics; batches are Views, or one batch that all members read."""
+
+    def __init__(self, metrics: Sequence[Metric[Any]]) -> None:
+        if isinstance(metrics, str | Metric) or len(metrics) < 2:
+            raise TensorMTError(f"{self.name} combines at least two metrics: give a list of them")
+        for metric in metrics:
+            if not isinstance(metric, Metric):
+                raise TensorMTError(
+                    f"{self.name} combines metrics, got {metric!r}: make it, as tm.BLEU()"
+                )
+        self.metrics = list(metrics)
+        self._waiting = [metric.awaits_counts for metric in metrics]  # for counts of all references
+
+    def __copy__(self: Self) -> Self:
+        """A copy with members of its own, so that what it counts stays with it."""
+        new = type(self).__new__(type(self))
+        new.__dict__.update(self.__dict__, metrics=[copy(metric) for metric in self.metrics])
+        return new
+
+    @property
+    def reads(self) -> Several:
+        """What the members read, side by side."""
+        return Several(tuple(metric.reads for metric in self.metrics))
+
+    @property
+    def awaits_counts(self) -> bool:
+        """Whether a member has yet to be given counts over all references."""
+        return any(metric.awaits_counts for metric in self.metrics)
+
+    def fit(self: Self, refs: Sequence[Any]) -> Self:
+        """Count what the members need of all references, or of one more piece of them."""
+        for number, metric in enumerate(self.metrics):
+            if self._waiting[number]:
+                metric.fit(views(refs, number))
+        return self
+
+    def options(self) -> dict[str, object]:
+        """The members with their options."""
+        return {"of": "+".join(map(_named, self.metrics))}
+
+
+def _named(metric: Metric[Any]) -> str:
+    """A metric in short: its signature in brackets, without the version."""
+    name, *facts = metric.signature.split("|")
+    return f"{name}({','.join(facts[:-1])})"

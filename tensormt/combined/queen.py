@@ -1,0 +1,80 @@
+"""QARLA's QUEEN of a segment against its references (Amigó et al. 2005): metrics combined without
+weights or scales.
+
+    QUEEN(a) = P over triples of references ( for all metrics x: x(a, m) ≥ x(m′, m″) )
+
+The hypothesis is the peer, the references are the models; m is any model, m′ and m″ two different
+ones, x(a, m) the segment score of a against m alone. A segment needs three references. Documents
+and corpora take the mean of their segments. Statistics: segments, QUEEN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from tensormt.combined.base import Combined
+from tensormt.errors import SegmentError
+from tensormt.kernels.arrays import nonzero
+from tensormt.kernels.inversions import settled
+from tensormt.kernels.triples import set_counts, triple_weights
+from tensormt.metric import Metric, check_aligned
+from tensormt.reading import view, views
+
+__all__ = ["Queen"]
+
+_LEAST = 3  # references of a segment
+
+
+class Queen(Combined):
+    """QUEEN of metrics, 0 to 1; typed `queen:chrf+hwcm+stm`; at least three references."""
+
+    name: ClassVar[str] = "QUEEN"
+
+    def statistics(self, hyp: Any, refs: Sequence[Any]) -> Tensor:
+        """Float64 [B,2]."""
+        check_aligned(hyp, refs)
+        present = torch.stack([ref.lengths > 0 for ref in refs], 1)
+        number = present.sum(1)
+        if bool((number < _LEAST).any()):
+            segment = int((number < _LEAST).int().argmax())
+            raise SegmentError(
+                segment + 1,
+                f"has {int(number[segment])} references: QUEEN needs at least {_LEAST}, "
+                "give more or use another metric",
+            )
+        some = torch.ones(len(hyp), 1, dtype=torch.bool, device=present.device)
+        am, mm = [], []
+        for k, metric in enumerate(self.metrics):
+            models = list(views(refs, k))
+            am.append(_table(metric, [view(hyp, k)], models, present[:, None]))
+            pairs = present[:, :, None] & present[:, None, :]
+            others = ~torch.eye(len(models), dtype=torch.bool, device=present.device)
+            mm.append(_table(metric, models, models, pairs & others))
+        weight = triple_weights(some, present, "pairs")
+        passed = set_counts(
+            settled(torch.stack(am, -1)), settled(torch.stack(mm, -1)), weight, "pairs", 2
+        )
+        score = passed[:, 0, 1] / weight.sum((1, 2, 3)).clamp_min(1).to(torch.float64)
+        return torch.stack([torch.ones_like(score), score], 1)
+
+    def score(self, statistics: Tensor, *, segment: bool | None = None) -> Tensor:
+        """Float64 [...]."""
+        return (statistics[..., 1] / statistics[..., 0].clamp(min=1)).to(torch.float64)
+
+
+def _table(metric: Metric[Any], candidates: list[Any], models: list[Any], wanted: Tensor) -> Tensor:
+    """x(candidate i, model j) of every segment, float64 [B,A,M]; 0 where it is not wanted.
+
+    wanted bool [B,A,M].
+    """
+    out = torch.zeros(wanted.shape, dtype=torch.float64, device=wanted.device)
+    for i, candidate in enumerate(candidates):
+        for j, model in enumerate(models):
+            rows = nonzero(wanted[:, i, j])
+            if rows.shape[0]:
+                out[rows, i, j] = metric(candidate[rows], [model[rows]])
+    return out

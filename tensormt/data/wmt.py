@@ -1,0 +1,177 @@
+"""mt-metrics-eval's folders: a test set with its texts, human scores and other metrics' scores.
+
+    documents/LP.docs                       domain <tab> document, a line a segment
+    references/LP.NAME.txt                  a line a segment (.jsonl: the field "target")
+    system-outputs/LP/SYSTEM.txt            (.jsonl: "hypothesis")
+    human-scores/LP.NAME.seg.score          system <tab> score, segments in order, None: no score
+    metric-scores/LP/NAME-REF.seg.score     REF: references joined by '.', 'all', or 'src' for none
+
+LP is a language pair such as zh-en. A reference that metrics use is no system; other references
+are, where they stand among the outputs (humans that WMT ranks with the systems). Scores are written
+in the same form, for people who use Google's tool.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from tensormt.data import files
+from tensormt.data.judged import TestSet, read_documents, read_scores
+from tensormt.errors import TensorMTError
+
+__all__ = ["WMTSet", "language_pairs", "read_folder", "write_scores"]
+
+# The line of a system that has no output for a segment.
+NO_OUTPUT = "[No translation supplied]"
+
+
+@dataclass(frozen=True)
+class WMTSet:
+    """The test set of one language pair, and what other metrics say of it."""
+
+    pair: str
+    test: TestSet
+    references: list[str]  # names of those used
+    stored: dict[str, Tensor]  # by metric: segment scores, float64 [S,N]
+
+
+def language_pairs(folder: str | Path) -> list[str]:
+    """Return the language pairs that a folder has outputs of."""
+    return sorted(path.name for path in (_part(folder, "system-outputs")).iterdir())
+
+
+def read_folder(
+    folder: str | Path, pair: str, references: Sequence[str] = (), stored: bool = True
+) -> WMTSet:
+    """Read a language pair of a test set's folder.
+
+    references: which to use (none: the first by name, as refA); stored: read other metrics' scores.
+    """
+    documents = read_documents(_part(folder, "documents") / f"{pair}.docs")
+    count = len(documents)
+    texts = _texts(_part(folder, "references"), f"{pair}.", "target", count)
+    if not texts:
+        raise TensorMTError(f"{folder}: no reference of {pair}, expected {pair}.refA.txt")
+    used = list(references) or sorted(texts)[:1]
+    for name in used:
+        if name not in texts:
+            raise TensorMTError(
+                f"{folder} has no reference {name!r} of {pair}: use {', '.join(sorted(texts))}"
+            )
+    outputs = _texts(_part(folder, "system-outputs") / pair, "", "hypothesis", count)
+    systems = sorted(name for name in outputs if name not in used)
+    if len(systems) < 2:
+        raise TensorMTError(f"{folder}: {len(systems)} systems of {pair}, at least 2 are needed")
+    human = {
+        name: _table(path, systems, count)
+        for name, path in _score_files(_part(folder, "human-scores"), f"{pair}.").items()
+    }
+    refs = [[texts[name][n] for name in used] for n in range(count)]
+    test = TestSet(
+        documents,
+        [[text for text in row if text] for row in refs],
+        systems,
+        [outputs[name] for name in systems],
+        human,
+    )
+    for number, row in enumerate(test.references, 1):
+        if not row:
+            raise TensorMTError(f"{folder}: segment {number} of {pair} has no reference")
+    found = {}
+    scored = _score_files(Path(folder) / "metric-scores" / pair, "") if stored else {}
+    for name, path in scored.items():
+        metric, _, suffix = name.rpartition("-")
+        needs = {"all": set(texts), "src": set[str]()}.get(suffix, set(suffix.split(".")))
+        if metric and needs <= set(used):
+            found[metric] = _table(path, systems, count)
+    return WMTSet(pair, test, used, found)
+
+
+def write_scores(
+    folder: str | Path,
+    metric: str,
+    references: Sequence[str],
+    scores: Mapping[str, Sequence[float]],
+    level: str = "seg",
+) -> Path:
+    """Write scores by system to NAME-REF.LEVEL.score in a folder; the file."""
+    name = metric.replace("/", "_")
+    path = Path(folder) / f"{name}-{'.'.join(references) or 'src'}.{level}.score"
+    lines = [
+        f"{system}\t{'None' if math.isnan(score) else repr(float(score))}\n"
+        for system, row in scores.items()
+        for score in row
+    ]
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(lines), encoding="utf-8")
+    except OSError as error:
+        raise TensorMTError(f"{path} cannot be written: {error.strerror}") from None
+    return path
+
+
+def _part(folder: str | Path, name: str) -> Path:
+    """A folder of the layout, which must be there."""
+    path = Path(folder) / name
+    if not path.is_dir():
+        raise TensorMTError(
+            f"{folder} has no folder {name}: expected the folder of one test set of mt-metrics-eval"
+            " (documents, references, system-outputs, human-scores)"
+        )
+    return path
+
+
+def _texts(folder: Path, head: str, field: str, count: int) -> dict[str, list[str | None]]:
+    """Texts by name, from the .txt and .jsonl files of a folder whose names begin with head."""
+    found = {}
+    if not folder.is_dir():
+        raise TensorMTError(f"{folder} is no folder: is the language pair right?")
+    for path in sorted(folder.iterdir()):
+        if not path.name.startswith(head) or path.suffix not in (".txt", ".jsonl"):
+            continue
+        rows: list[str | None] = []
+        for number, line in enumerate(files.lines(str(path)), 1):
+            text = line.rstrip()
+            if path.suffix == ".jsonl":
+                where = f"{path}, line {number}"
+                value = files.json_line(line, where).get(field)
+                if not isinstance(value, str):
+                    raise TensorMTError(f'{where}: expected "{field}" with a text')
+                text = value
+            rows.append(None if text == NO_OUTPUT else text)
+        if len(rows) != count:
+            raise TensorMTError(
+                f"{path} has {len(rows)} lines, the documents have {count}: they must align"
+            )
+        found[path.stem[len(head) :]] = rows
+    return found
+
+
+def _score_files(folder: Path, head: str) -> dict[str, Path]:
+    """Segment score files by the name of the score."""
+    if not folder.is_dir():
+        return {}
+    tail = ".seg.score"
+    return {
+        path.name[len(head) : -len(tail)]: path
+        for path in sorted(folder.iterdir())
+        if path.name.startswith(head) and path.name.endswith(tail)
+    }
+
+
+def _table(path: Path, systems: Sequence[str], count: int) -> Tensor:
+    """A score file as float64 [S,N]; systems that it lacks have no score."""
+    scores = read_scores(path)
+    size = len(next(iter(scores.values())))
+    if size != count:
+        raise TensorMTError(
+            f"{path} has {size} scores a system, the documents have {count} lines: they must align"
+        )
+    none = [math.nan] * count
+    return torch.tensor([scores.get(name, none) for name in systems], dtype=torch.float64)

@@ -1,0 +1,26 @@
+"""Where tensors live: the device of a name, if there is one here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from tensormt.errors import TensorMTError
+
+__all__ = ["device_named"]
+
+
+def device_named(device: Any = None) -> torch.device:
+    """None is the CPU, "auto" is CUDA where there is one; else a name or a device of torch."""
+    if isinstance(device, str) and device == "auto":
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        found = torch.device("cpu" if device is None else device)
+    except (RuntimeError, TypeError):
+        raise TensorMTError(
+            f"there is no device {device!r}: expected 'cpu', 'cuda' or 'auto'"
+        ) from None
+    if found.type == "cuda" and not torch.cuda.is_available():
+        raise TensorMTError("no CUDA device is available here: use cpu or auto")
+    return found

@@ -1,0 +1,91 @@
+"""Pictures of a meta-evaluation as files: metrics against people, against each other, tasks.
+
+METRIC-HUMAN.png   systems by name, and below them segments as a density
+metrics.png        correlation map of the metrics' segment scores
+TASK.png           bars of a task (SPA, acc_eq, …), a shade for each cluster
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from tensormt.data.pictures import new_figure, save_figure
+from tensormt.metaeval.correlation import pearson
+from tensormt.metaeval.scores import Scores, means
+from tensormt.metaeval.tasks import Judged, Table, Task
+
+
+def save_plots(sets: Sequence[Judged], table: Table | None, folder: Path) -> list[Path]:
+    """Draw what there is to see; return the files."""
+    files = []
+    for judged in sets:
+        for scores in judged.metrics:
+            name = f"{judged.name}-{scores.name}-{judged.human_name}"
+            files.append(save_figure(_scatter(new_figure(6, 9), judged, scores), folder, name))
+    for name in dict.fromkeys(judged.name for judged in sets):
+        judged = next(own for own in sets if own.name == name)
+        if len(judged.metrics) > 1:
+            files.append(save_figure(_map(new_figure(7, 6), judged), folder, f"{name}-metrics"))
+    for task in [table.average, *table.tasks] if table else []:
+        figure = _bars(new_figure(7, 4), task, table.metrics if table else [])
+        files.append(save_figure(figure, folder, task.name))
+    return files
+
+
+def _scatter(figure: Any, judged: Judged, scores: Scores) -> Any:
+    above, below = figure.subplots(2, 1)
+    human, metric = means(judged.human), scores.systems()
+    above.scatter(metric.tolist(), human.tolist(), s=12)
+    for name, x, y in zip(judged.systems, metric.tolist(), human.tolist(), strict=True):
+        if x == x and y == y:
+            above.annotate(name, (x, y), fontsize=7, xytext=(3, 3), textcoords="offset points")
+    above.set_title("systems")
+    real = ~(judged.human.isnan() | scores.segments.isnan())
+    below.hexbin(
+        scores.segments[real].tolist(), judged.human[real].tolist(), gridsize=40, bins="log",
+        cmap="Blues", mincnt=1,
+    )  # fmt: skip
+    below.set_title("segments")
+    for axes in (above, below):
+        axes.set_xlabel(scores.name)
+        axes.set_ylabel(judged.human_name)
+    return figure
+
+
+def _map(figure: Any, judged: Judged) -> Any:
+    tables = torch.stack([scores.segments.flatten() for scores in judged.metrics])
+    tables = torch.cat([judged.human.flatten()[None], tables])
+    real = ~tables.isnan()
+    table = pearson(
+        tables[:, None].expand(-1, len(tables), -1),
+        tables[None].expand(len(tables), -1, -1),
+        real[:, None] & real[None],
+    )
+    names = [judged.human_name, *(scores.name for scores in judged.metrics)]
+    axes = figure.subplots()
+    figure.colorbar(axes.imshow(table.numpy(), vmin=-1, vmax=1, cmap="RdBu"))
+    axes.set_xticks(range(len(names)), names, rotation=60, ha="right", fontsize=7)
+    axes.set_yticks(range(len(names)), names, fontsize=7)
+    if len(names) <= 12:
+        for i, row in enumerate(table.tolist()):
+            for j, value in enumerate(row):
+                axes.text(j, i, f"{value:.2f}", ha="center", va="center", fontsize=7)
+    return figure
+
+
+def _bars(figure: Any, task: Task, names: Sequence[str]) -> Any:
+    order = sorted(range(len(names)), key=lambda k: -task.values.nan_to_num(-1.0)[k].item())
+    ranks = task.clusters()
+    shades = [0.25 + 0.5 * (ranks[k] - 1) / max(1, max(ranks) - 1) for k in order]
+    values = [task.values[k].item() for k in order]
+    axes = figure.subplots()
+    axes.bar(range(len(names)), values, color=[(shade,) * 3 for shade in shades])
+    for place, (k, value) in enumerate(zip(order, values, strict=True)):
+        axes.text(place, value, str(ranks[k]), ha="center", va="bottom", fontsize=8)
+    axes.set_xticks(range(len(names)), [names[k] for k in order], rotation=60, ha="right")
+    known = [value for value in values if value == value]
+    axes.set_ylim(max(task.lowest, min(known) - 0.05), min(1.0, max(known) + 0.05))
+    axes.set_title(f"{task.name} (number: cluster)")
+    return figure

@@ -1,0 +1,116 @@
+"""Soft pairwise accuracy, the system-level statistic of WMT 2024 and 2025.
+
+How sure is it that system i is better than j? People and metric each give the p of a paired
+permutation test on their segment scores, and the metric should be as sure as people are:
+
+    p_ij = share of K random sign changes e with Σ_n e_n (x_in - x_jn) ≥ Σ_n (x_in - x_jn)
+    SPA  = 1 - mean over pairs i < j of |p_ij(human) - p_ij(metric)|
+
+(Thompson, Mathur, Deutsch & Khayrallah 2024.) One matrix of signs serves all systems, so a table
+costs one product signs [K,N] @ scores [N,S]; signs are drawn as mt-metrics-eval does. With K = 0
+the normal limit takes their place, p_ij = Φ(-Σ d / √Σ d²): no draws, no noise.
+
+Differences that rounding sets apart are equal: with MQM scores many are.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from tensormt.errors import TensorMTError
+
+PERMUTATIONS = 1000
+SEED = 4
+# Relative to the largest sum that signs can give.
+_MARGIN = {torch.float64: 1e-12, torch.float32: 1e-5}
+
+
+def signs(permutations: int, segments: int, seed: int = SEED) -> Tensor:
+    """Draw the signs of the test, float64 [K,N], as mt-metrics-eval does."""
+    random = np.random.default_rng(seed).random((permutations, segments), dtype=np.float32)
+    return torch.from_numpy(2.0 * np.rint(random).astype(np.float64) - 1.0)
+
+
+def pair_p_values(
+    scores: Tensor, mask: Tensor | None = None, flips: Tensor | None = None
+) -> Tensor:
+    """Return how easily chance makes system i better than j by as much, float64 [..., S(S-1)/2].
+
+    scores [..., S, N]; mask bool [..., S, N]: a pair is compared on the segments that both have;
+    flips [K,N] are the signs, none for the normal limit.
+    """
+    i, j = torch.triu_indices(scores.shape[-2], scores.shape[-2], offset=1, device=scores.device)
+    if mask is None or bool((mask.any(-2) == mask.all(-2)).all()):
+        if mask is not None:
+            scores = scores.masked_fill(~mask, 0.0)
+        return _whole(scores, i, j, flips)
+    both = mask[..., i, :] & mask[..., j, :]
+    return _shares((scores[..., i, :] - scores[..., j, :]).masked_fill(~both, 0.0), flips)
+
+
+def _whole(scores: Tensor, i: Tensor, j: Tensor, flips: Tensor | None) -> Tensor:
+    """The same where all systems have the same segments: sums of systems, not of pairs."""
+    seen = scores.sum(dim=-1)
+    seen = seen[..., i] - seen[..., j]
+    if flips is None:
+        gram = scores @ scores.transpose(-1, -2)
+        square = gram.diagonal(dim1=-2, dim2=-1)
+        scale = square[..., i] + square[..., j]
+        return _normal(seen, scale - 2 * gram[..., i, j], scale)
+    sums = scores @ flips.to(scores).T
+    margin = _MARGIN[scores.dtype] * scores.abs().sum(dim=-1).amax(dim=-1)[..., None, None]
+    null = sums[..., i, :] - sums[..., j, :]
+    return (null >= seen[..., None] - margin).mean(dim=-1, dtype=torch.float64)
+
+
+def _shares(gaps: Tensor, flips: Tensor | None) -> Tensor:
+    """The test of differences [..., P, N] -> [..., P]."""
+    seen = gaps.sum(dim=-1)
+    if flips is None:
+        return _normal(seen, square := gaps.square().sum(dim=-1), square)
+    margin = _MARGIN[gaps.dtype] * gaps.abs().sum(dim=-1)[..., None]
+    return (gaps @ flips.to(gaps).T >= seen[..., None] - margin).mean(dim=-1, dtype=torch.float64)
+
+
+def _normal(seen: Tensor, square: Tensor, scale: Tensor) -> Tensor:
+    """Φ(-seen / √square); 1 for systems whose scores are all equal, as in the test by draws."""
+    real = square > _MARGIN[seen.dtype] * scale
+    p: Tensor = torch.special.ndtr(-seen / square.where(real, torch.ones_like(square)).sqrt())
+    return p.where(real, torch.ones_like(p)).to(torch.float64)
+
+
+def soft_pairwise_accuracy(
+    human: Tensor, metric: Tensor, *, permutations: int = PERMUTATIONS, seed: int = SEED
+) -> Tensor:
+    """Return the SPA of segment scores, float64 [...]; human [S,N], metric [..., S, N].
+
+    An output counts where both have a score that is not NaN.
+    """
+    return spa_against(human, permutations, seed)(metric)
+
+
+def spa_against(
+    human: Tensor, permutations: int = PERMUTATIONS, seed: int = SEED
+) -> Callable[[Tensor], Tensor]:
+    """Return SPA as a function of the metric's scores [..., S, N]; people's p are kept."""
+    if len(human) < 2:
+        raise TensorMTError("soft pairwise accuracy compares systems: at least 2 are needed")
+    flips = signs(permutations, human.shape[1], seed).to(human.device) if permutations else None
+    known: dict[bytes, Tensor] = {}
+
+    def against(metric: Tensor) -> Tensor:
+        mask = ~human.isnan() & ~metric.isnan().reshape(-1, *human.shape).any(dim=0)
+        # systems without any score have no part in it
+        rows = mask.any(dim=-1).nonzero()[:, 0]
+        mask = mask[rows]
+        key = mask.cpu().numpy().tobytes() + rows.cpu().numpy().tobytes()
+        if key not in known:
+            known[key] = pair_p_values(human[rows].masked_fill(~mask, 0.0), mask, flips)
+        p = pair_p_values(metric[..., rows, :].masked_fill(~mask, 0.0), mask, flips)
+        i, j = torch.triu_indices(len(rows), len(rows), offset=1, device=mask.device)
+        compared = (mask[i] & mask[j]).any(dim=-1)
+        return 1 - (known[key] - p)[..., compared].abs().mean(dim=-1)
+
+    return against

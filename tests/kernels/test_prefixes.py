@@ -1,0 +1,58 @@
+"""Shared n-grams of pairs of sequences against plain counting."""
+
+from collections import Counter
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from pretend import Watch, home
+
+from tensormt.errors import TensorMTError
+from tensormt.kernels.prefixes import Sequences, shared_ngrams
+
+
+def sequences(rows):
+    flat = torch.tensor([symbol for row in rows for symbol in row], dtype=torch.int64, device="cpu")
+    return Sequences(
+        flat, torch.tensor([len(row) for row in rows], dtype=torch.int64, device="cpu")
+    )
+
+
+def grams(row, n):
+    return Counter(tuple(row[i : i + n]) for i in range(len(row) - n + 1))
+
+
+def expected(one, two, top):
+    return [
+        [(grams(a, n) & grams(b, n)).total() for n in range(1, top + 1)]
+        for a, b in zip(one, two, strict=True)
+    ]
+
+
+# few kinds fit one key; many are joined to pieces first
+@pytest.mark.parametrize(
+    ("kinds", "top"), [(1, 3), (6, 6), (900, 6), (3000, 6), (70_000, 4), (9, 20)]
+)
+@given(data=st.data())
+def test_equal_to_plain_counting(kinds, top, data):
+    symbol = st.one_of(st.integers(1, min(kinds, 3)), st.integers(1, kinds))
+    rows = data.draw(st.lists(st.tuples(*[st.lists(symbol, max_size=25)] * 2), max_size=5))
+    one, two = [a for a, _ in rows], [b for _, b in rows]
+    found = shared_ngrams(sequences(one), sequences(two), kinds, top)
+    assert found.tolist() == expected(one, two, top)
+
+
+def test_on_a_device():
+    rows = [[1, 2, 1, 2, 3], [], [4]]
+    others = [[2, 1, 2], [1], [4, 4]]
+    with Watch():
+        pair = [Sequences(*(part.to("cuda") for part in sequences(r))) for r in (rows, others)]
+        found = shared_ngrams(*pair, 4, 3)
+    assert home(found).tolist() == expected(rows, others, 3)
+
+
+def test_too_many_kinds():
+    one = sequences([[1, 2]])
+    with pytest.raises(TensorMTError, match="different symbols are too many"):
+        shared_ngrams(one, one, 1 << 40, 2)

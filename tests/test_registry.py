@@ -1,0 +1,143 @@
+"""registry, typed: options are read by their declared type, and the list says what is so."""
+
+import contextlib
+import inspect
+import math
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tensormt as tm
+from tensormt.command.listing import run as print_list
+from tensormt.registry import ENTRIES, METRICS, make, options, parse_spec
+from tensormt.typed import Name, Number, Whole, YesNo
+
+
+def test_every_metric_is_registered_with_its_options():
+    assert {*"bleu nist bm bma nm chrf stm tkm hwcm dstm dtkm".split()} <= set(METRICS)
+    for name, metric in METRICS.items():
+        assert metric.name.lower() == name
+        assert make(name).signature.startswith(metric.name)
+        assert options(name)
+    assert make("stm:max_depth=2,lexical=True").options() == {
+        "depth": 2,
+        "balance": "precision",
+        "lexical": True,
+    }
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_declarations_are_those_of_the_classes(name):
+    """Same names, same defaults, and the class takes and refuses what the list says."""
+    entry = ENTRIES[name]
+    parameters = inspect.signature(entry.load()).parameters.values()
+    assert options(name) == {p.name: p.default for p in parameters if p.name != "counts"}
+    for option in entry.options:
+        assert option.check(option.default) == option.default
+        assert option.meaning
+        assert option.words
+        for good, bad in _ends(option):
+            with_value = {option.name: good}
+            if option.name == "smooth_value":
+                with_value["smooth"] = "floor"
+            entry.load()(**with_value)
+            with pytest.raises(tm.TensorMTError):
+                entry.load()(**{**with_value, option.name: bad})
+
+
+def _ends(option):
+    if isinstance(option, Whole):
+        yield from [(option.low, option.low - 1), (option.high, option.high + 1)]
+        yield from [(option.low, True), (option.low, 1.5), (option.low, "2")]
+    elif isinstance(option, Number):
+        top = option.high if math.isfinite(option.high) else 5.0
+        yield from [(top, -1.0), (top, math.inf), (top, math.nan), (top, True), (top, "1")]
+        if option.above:
+            yield top, option.low
+    elif isinstance(option, YesNo):
+        yield from [(True, "false"), (False, 1), (True, "yes")]
+    else:
+        assert isinstance(option, Name)
+        yield from [(choice, "other") for choice in option.choices]
+        yield option.choices[0], 7
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("yes", True), ("YES", True), ("True", True), ("no", False), ("No", False), ("FALSE", False)],
+)
+def test_yes_and_no_in_any_case(text, value):
+    assert parse_spec(f"bleu:lowercase={text}") == ("bleu", {"lowercase": value})
+    assert make(f"bleu:lowercase={text}").lowercase is value
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("bleu:effective_order=maybe", "effective_order is 'maybe', expected yes or no"),
+        ("bleu:lowercase=", "lowercase is '', expected yes or no"),
+        ("bleu:max_order=True", "max_order is 'True', expected a whole number from 1 to 100"),
+        ("bleu:max_order=1000000", "expected a whole number from 1 to 100"),
+        ("bleu:max_order=" + "9" * 5000, "expected a whole number from 1 to 100"),
+        ("bleu:max_order=1_0", "expected a whole number"),
+        ("bleu:max_order=\u0663", "expected a whole number"),
+        ("bleu:smooth=floor,smooth_value=1e400", "expected a finite number of at least 0"),
+        ("bleu:smooth=floor,smooth_value=nan", "expected a finite number"),
+        ("bleu:smooth=floor,smooth_value=-1", "expected a finite number of at least 0"),
+        ("bleu:smooth=plus", "smooth is 'plus', expected none, floor, add-k, exp or epsilon"),
+        ("bleu:smooth_value=0.5", "takes no value"),
+        ("bleu:tokenize=nothing", "nothing"),
+        ("tkm:decay=0", "expected a finite number above 0 and at most 1"),
+        ("stm:max_depth=2.5", "expected a whole number from 1 to 1000"),
+        ("stm:max_depth={[]}", "expected a whole number"),
+        ("stm:max_depth=2,max_depth=3", "'max_depth=3' is given twice"),
+        ("stm:depth=3", "'depth=3' is no option of stm"),
+        ("stm:max_depth", "'max_depth' is no option of stm"),
+        ("hwcm:rules=mine", "no head rules named 'mine'"),
+        ("blue", "no metric named 'blue': choose from bleu, nist"),
+        ("", "no metric named ''"),
+    ],
+)
+def test_what_is_refused(spec, message):
+    with pytest.raises(tm.TensorMTError, match=message.replace("(", r"\(")) as error:
+        make(spec)
+    assert "\n" not in str(error.value)
+    assert len(str(error.value)) < 6000
+
+
+@given(st.sampled_from(list(ENTRIES)), st.text(max_size=30))
+def test_any_text_behind_a_name_makes_a_metric_or_one_error(name, text):
+    with contextlib.suppress(tm.TensorMTError):
+        assert make(f"{name}:{text}").signature
+
+
+def test_values_that_are_read():
+    assert parse_spec("bleu:smooth_value=None,smooth=add-k, max_order= 2") == (
+        "bleu",
+        {"smooth_value": None, "smooth": "add-k", "max_order": 2},
+    )
+    assert parse_spec("tkm:decay=.5") == ("tkm", {"decay": 0.5})
+    assert parse_spec("tkm:decay=1e-3")[1] == {"decay": 0.001}
+
+
+def test_the_list_is_in_words(capsys):
+    assert print_list(None) == 0
+    out = capsys.readouterr().out
+    for name, entry in ENTRIES.items():
+        assert f"\n{name:5} {entry.summary}\n" in "\n" + out
+    assert "lowercase=no" in out
+    assert "[B" not in out
+    assert "None is its usual" in out
+
+
+@pytest.mark.parametrize("words", [["--help"], ["--version"], ["list"], ["score", "--help"], []])
+def test_torch_is_not_imported_to_say_what_there_is(words):
+    code = (
+        "import sys; from tensormt.command.main import main\n"
+        f"try: main({words!r})\nexcept SystemExit: pass\n"
+        "sys.exit(any(m in sys.modules for m in ('torch', 'numpy', 'pyarrow')))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0

@@ -1,0 +1,177 @@
+"""Rewards in the shapes of trainers: what they are given and give back, and their names."""
+
+import asyncio
+import inspect
+import math
+import pickle
+
+import pytest
+import torch
+
+import tensormt as tm
+from tensormt.train.chats import references, text_of
+from tensormt.train.naming import label
+from tensormt.train.rewards import Reward
+from tensormt.train.textreward import TextReward
+
+
+def said(text, role="assistant"):
+    return {"role": role, "content": text}
+
+
+@pytest.mark.parametrize(
+    ("completion", "text"),
+    [
+        ("a b", "a b"),
+        (None, ""),
+        ([], ""),
+        ([said("?", "user"), said("a b")], "a b"),
+        ([said("a b"), said("?", "user")], "a b"),
+        ([said(None), said("42", "tool"), said("a b")], "a b"),
+        ([said("a b"), said("42", "tool")], "a b"),
+        ([said("a b"), {"role": "assistant", "tool_calls": []}], ""),
+        ([said([{"type": "text", "text": "a "}, {"type": "image"}, {"text": "b"}])], "a b"),
+        ([{"content": "a b"}], "a b"),
+        (said("a b"), "a b"),
+    ],
+)
+def test_the_text_of_a_completion(completion, text):
+    assert text_of(completion) == text
+
+
+def test_what_is_no_completion():
+    for wrong in (3, [1, 2], b"a"):
+        with pytest.raises(tm.TensorMTError, match="a completion is"):
+            text_of(wrong)
+
+
+@pytest.mark.parametrize(
+    ("row", "found"),
+    [
+        ("a", ["a"]),
+        (["a", "", None, "b"], ["a", "b"]),
+        (None, []),
+        ("", []),
+        ([], []),
+        ([None], []),
+        (said("a"), ["a"]),
+        ([said("?", "user"), said("a")], ["a"]),
+        ([[said("a")], [said("b")], "c"], ["a", "b", "c"]),
+    ],
+)
+def test_references_of_a_row(row, found):
+    assert references(row) == found
+
+
+def call(reward, **more):
+    return reward(prompts=["x"] * 3, trainer_state=None, log_metric=None, **more)
+
+
+def test_text_rewards_as_trl_calls_them():
+    reward = TextReward(tm.BLEU(2)).grpo("gold")
+    completions = ["a b c", [said("?", "user"), said("a b")], "a"]
+    gold = ["a b c", ["c d", "a b"], None]
+    found = call(reward, completions=completions, completion_ids=[[1], [2], []], gold=gold)
+    assert found == [pytest.approx(1), pytest.approx(1), None]
+    hundred = TextReward(tm.BLEU(2)).grpo("gold", scale=100)
+    assert call(hundred, completions=completions, gold=gold)[0] == pytest.approx(100)
+    with pytest.raises(tm.TensorMTError, match="'gold' with references, it has other"):
+        call(reward, completions=completions, other=gold)
+    assert call(reward, completions=completions, gold=[None] * 3) == [None] * 3
+
+
+def test_a_metric_without_a_largest_score_stays_as_it_is():
+    metric = tm.NIST(info="segment")
+    text = TextReward(metric)
+    found = call(text.grpo(), completions=["a b c", "a", "b"], references=["a b c", "a", "b"])
+    assert found == text(["a b c", "a", "b"], [["a b c"], ["a"], ["b"]]).tolist()
+    assert found[0] > 1
+
+
+def test_the_awaited_twin():
+    reward = TextReward(tm.BLEU(2)).grpo()
+    twin = pickle.loads(pickle.dumps(reward.asynchronous()))
+    assert inspect.iscoroutinefunction(twin.__call__)
+    assert twin.__name__ == reward.__name__
+    found = asyncio.run(twin(completions=["a b", "a"], references=["a b", None]))
+    assert found == [pytest.approx(1), None]
+
+
+class Tokenizer:
+    """Words as their numbers, as a Hugging Face tokenizer gives them."""
+
+    pad_token_id, eos_token_id, bos_token_id, all_special_ids = 0, 1, None, [0, 1]
+
+    def __call__(self, text, add_special_tokens=True):
+        ids = [ord(word) for word in text.split()]
+        return {"input_ids": ids + [1] * add_special_tokens}
+
+
+def test_completion_ids_are_scored_without_decoding():
+    reward = Reward.from_tokenizer(tm.BLEU(2), Tokenizer()).grpo()
+    ids = [[ord(k) for k in "abc"] + [1], [ord("a"), 1, 0, 0], [ord("a")]]
+    found = call(reward, completions=["?"] * 3, completion_ids=ids, references=["a b c", "a b", ""])
+    # one word has no pair of words: the first order alone counts, and the brevity penalty
+    assert found == [pytest.approx(1), pytest.approx(math.exp(-1)), None]
+    as_ids = [[97, 98, 99], [[97, 98], [97]], []]
+    by_ids = call(reward, completions=["?"] * 3, completion_ids=ids, references=as_ids)
+    assert by_ids[0] == pytest.approx(1)
+    assert by_ids[2] is None
+    with pytest.raises(tm.TensorMTError, match="completion_ids"):
+        call(reward, completions=["?"] * 3, references=["a"] * 3)
+    with pytest.raises(tm.TensorMTError, match="from_tokenizer"):
+        call(Reward(tm.BLEU()).grpo(), completion_ids=ids, references=["a"] * 3)
+
+
+def test_names_tell_rewards_apart():
+    class Other:
+        fingerprint = "other parser"
+
+        def __call__(self, lines):
+            return None
+
+    bleu = TextReward(tm.BLEU())
+    stm = TextReward(tm.STM(balance="f1"), "default")
+    made = [
+        bleu.grpo(),
+        bleu.grpo("gold"),
+        bleu.grpo(scale=2),
+        TextReward(tm.BLEU(2)).grpo(),
+        TextReward(tm.BLEU(smooth="add-k")).grpo(),
+        Reward(tm.BLEU()).grpo(),
+        stm.grpo(),
+        TextReward(tm.STM(), "default").grpo(),
+        TextReward(tm.STM(balance="f1"), Other()).grpo(),
+        TextReward(tm.TKM(decay=0.4), "default").grpo(),
+        stm.grpo(name="mine"),
+    ]
+    names = [reward.__name__ for reward in made]
+    assert len(set(names)) == len(names)
+    assert names[0] == "bleu_reward"
+    assert names[6] == "stm_balance_f1_reward"
+    assert names[-1] == "mine"
+    assert all(name.isidentifier() for name in names)
+    assert label(tm.STM(balance="f1")) == "stm:balance=f1"
+
+
+def test_the_shape_of_verl():
+    score = pickle.loads(pickle.dumps(TextReward(tm.BLEU(2)).verl()))
+    found = score(
+        data_sources=["wmt"] * 3,
+        solution_strs=["a b", "a b", "x"],
+        ground_truths=["a b", ["c d", "a b"], None],
+        extra_infos=[None] * 3,
+    )
+    assert found == pytest.approx([1, 1, 0])
+    one = score(data_source="wmt", solution_str="a b", ground_truth="a b", extra_info=None)
+    assert one == pytest.approx(1)
+    with pytest.raises(tm.TensorMTError, match="solution_strs"):
+        score(["wmt"])
+
+
+def test_the_shape_of_openrlhf():
+    score = TextReward(tm.BLEU(2)).openrlhf()
+    found = score(["Translate: a b", "Translate: c"], ["Translate: "] * 2, ["a b", "a b"])
+    assert found["rewards"].tolist() == pytest.approx([1, 0])
+    assert torch.equal(found["scores"], found["rewards"])
+    assert found["extra_logs"].keys() == {"score"}
