@@ -1,16 +1,16 @@
 """Many shards: rows a second of one and two workers, local and Ray, against a sacrebleu pool.
 
-    python bench/scale.py [--rows N] [--metrics M…] [--engines local ray] [--json]
+    python bench/scale.py [--rows N] [--metrics M…] [--engines local ray]
     python bench/scale.py --memory 5000000 [--workers N]
     python bench/scale.py --cost FOLDER [--rows N]
 
 Rows of Zipf-like words (one reference, 20 words on average) go to JSONL files in a temporary
 folder. Before anything is timed, segment and corpus scores of two workers are compared with
-`tm.score`, and the corpus BLEU with sacrebleu's. Start-up is the time of the same run on one row a
-worker, and is told apart: `rows/s` is of the time without it. `CPU µs/row` is the processor time of
-the workers alone, which other work on the machine disturbs less. The peer is the loop that people
-write: sacrebleu's `extract statistics` a segment, its sentence score, and the summed statistics,
-in a process pool with one task a file.
+`tm.score`, and the corpus BLEU with sacrebleu's. `rows/s` is of the shards after the first of each
+worker (all have as many rows), and what the run took beyond that is its start-up. `CPU µs/row` is
+the processor time of the workers alone, which other work on the machine disturbs less. The peer is
+the loop that people write: sacrebleu's statistics and sentence score of each segment and the summed
+statistics, in a process pool with one task a file.
 
 `--memory N` scores N rows (a block of 20,000 different ones, again and again) and prints the peak
 resident set of the driver and of the largest worker.
@@ -26,7 +26,6 @@ import multiprocessing
 import os
 import random
 import resource
-import shutil
 import tempfile
 import time
 from collections.abc import Sequence
@@ -113,22 +112,23 @@ def peer(folder: Path, workers: int) -> dict[str, float]:
 def ours(
     folder: Path, out: Path, metrics: Sequence[str], engine: str, workers: int
 ) -> dict[str, float]:
-    """One run, its start-up measured on a run of one row a worker."""
-    tiny = out.parent / "tiny"
-    tiny.mkdir()
-    first = next(folder.glob("*.jsonl")).open().readline()
-    for k in range(workers):
-        (tiny / f"{k}.jsonl").write_text(first)
-    times = []
-    for source, target in ((tiny, out.parent / "tiny-out"), (folder, out)):
-        began = time.perf_counter()
-        found = score_files([source], target, metrics, engine=engine, workers=workers)
-        times.append(time.perf_counter() - began)
-    for path in (tiny, out.parent / "tiny-out"):
-        shutil.rmtree(path)
+    """One run; what its shards took after the first of each worker, and the start-up before."""
+    stamps: list[float] = []
+    began = time.perf_counter()
+    found = score_files(
+        [folder],
+        out,
+        metrics,
+        engine=engine,
+        workers=workers,
+        log=lambda line: stamps.append(time.perf_counter()),
+    )
+    shards = len(found.outputs)
+    each = (stamps[-1] - stamps[-1 - (shards - workers)]) / (shards - workers)
+    seconds = each * shards
     return {
-        "start-up": times[0],
-        "seconds": times[1] - times[0],
+        "start-up": max(0.0, time.perf_counter() - began - seconds),
+        "seconds": seconds,
         "cpu": found.cpu_seconds,
         "rows": found.segments,
         **found.corpus,
@@ -215,13 +215,12 @@ def cost(home: Path, folder: Path, most: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rows", type=int, default=100_000)
-    parser.add_argument("--files", type=int, default=8)
+    parser.add_argument("--files", type=int, default=16)
     parser.add_argument("--metrics", nargs="+", default=["bleu"])
     parser.add_argument("--engines", nargs="+", default=["local"])
     parser.add_argument("--memory", type=int, metavar="ROWS")
     parser.add_argument("--cost", type=Path, metavar="FOLDER")
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as name:
@@ -235,28 +234,28 @@ def main() -> None:
             return
         check(home)
         written(home / "data", args.rows, args.files)
-        runs: dict[str, dict[str, float]] = {}
-        for workers in (1, 2):
-            for engine in args.engines:
+        print(
+            f"{args.rows:,} rows, {' '.join(args.metrics)}; load average {os.getloadavg()[0]:.1f}"
+        )
+        print(f"{'':24} start-up s   seconds     rows/s  CPU µs/row", flush=True)
+        found: dict[str, float] = {}
+        for engine in args.engines:
+            for workers in (1, 2):
                 out = home / f"{engine}-{workers}"
-                name = f"{engine}, {workers} worker{'s' * (workers > 1)}"
-                runs[name] = ours(home / "data", out, args.metrics, engine, workers)
+                found = ours(home / "data", out, args.metrics, engine, workers)
+                show(f"{engine}, {workers} worker{'s' * (workers > 1)}", found)
         if args.metrics == ["bleu"]:
             for workers in (1, 2):
-                found = peer(home / "data", workers)
-                runs[f"sacrebleu pool, {workers}"] = found
-                assert abs(found["bleu"] - runs["local, 1 worker"]["bleu"]) < 1e-9
-    load = os.getloadavg()[0]
-    if args.json:
-        print(json.dumps({"runs": runs, "load": load}, indent=1))
-        return
-    print(f"{args.rows:,} rows, {' '.join(args.metrics)}; load average {load:.1f} at the end")
-    print(f"{'':24} start-up s   seconds     rows/s  CPU µs/row")
-    for name, run in runs.items():
-        speed, micro = run["rows"] / run["seconds"], run["cpu"] / run["rows"] * 1e6
-        print(
-            f"{name:24} {run['start-up']:10.1f} {run['seconds']:9.1f} {speed:10,.0f} {micro:11.1f}"
-        )
+                other = peer(home / "data", workers)
+                assert abs(other["bleu"] - found["bleu"]) < 1e-9
+                show(f"sacrebleu pool, {workers}", other)
+
+
+def show(name: str, run: dict[str, float]) -> None:
+    """A line of the table."""
+    speed, micro = run["rows"] / run["seconds"], run["cpu"] / run["rows"] * 1e6
+    times = f"{run['start-up']:10.1f} {run['seconds']:9.1f}"
+    print(f"{name:24} {times} {speed:10,.0f} {micro:11.1f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -168,10 +168,11 @@ def _settings(args: argparse.Namespace) -> dict[str, Any]:
 def _dry_run(args: argparse.Namespace, shards: list[Any], settings: dict[str, Any]) -> str:
     from tensormt.scale.estimate import estimate
     from tensormt.scale.job import Job
+    from tensormt.scale.local import processors
 
     job = Job(args.out, tuple(dict.fromkeys(args.metrics)), _columns(args), args.to, **settings)
     found = estimate(job, shards)
-    workers = args.workers or len(os.sched_getaffinity(0))
+    workers = args.workers or processors()
     seconds = found.seconds(workers)
     time = f"{seconds / 3600:.1f} h" if seconds >= 3600 else f"{seconds / 60:.1f} min"
     rows = [

@@ -134,7 +134,7 @@ def read_footer(path: str) -> dict[str, Any] | None:
             footer = json.loads((pq.read_metadata(file).metadata or {}).get(_KEY, b"null"))
     if not isinstance(footer, dict):
         raise TensorMTError(
-            f"{path} was not written by score-files: name another folder, or use --overwrite"
+            f"{path} was not written by score-files: name another folder, or remove the file"
         )
     return footer
 

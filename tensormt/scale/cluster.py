@@ -41,10 +41,17 @@ class Cluster:
         ray = self._ray
         if not ray.is_initialized():
             try:
-                ray.init(address=self.address, log_to_driver=False, logging_level="error")
-            except (ConnectionError, ValueError) as error:
+                ray.init(
+                    address=self.address,
+                    include_dashboard=False,  # of a cluster that is started here
+                    log_to_driver=False,
+                    logging_level="error",
+                )
+            except Exception as error:  # Ray raises bare ones where a node does not come up
+                first = str(error).strip().partition("\n")[0]
                 raise TensorMTError(
-                    f"no Ray cluster at {self.address or 'RAY_ADDRESS'}: {error}"
+                    f"Ray cannot be reached or started ({self.address or 'no address given'}): "
+                    f"{first}"
                 ) from None
             self._own = True
         has = ray.cluster_resources()

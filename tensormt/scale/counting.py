@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from tensormt.data.shards import Shard, fetched, filesystem, stored
@@ -58,25 +59,37 @@ def _count(
     def parts(shard: Shard) -> dict[str, str]:
         return {key: f"{target}/{shard.name}.safetensors" for key, target in targets.items()}
 
-    tasks = [{"do": "count", "shard": shard, "targets": parts(shard)} for shard in mine]
-    work(job, [t for t in tasks if not all(map(_exists, parts(t["shard"]).values()))])  # type: ignore[arg-type]
-    done = sum(all(map(_exists, parts(shard).values())) for shard in shards)
-    if done < len(shards):
+    missing = [shard for shard in mine if not all(map(_exists, parts(shard).values()))]
+    work(job, [{"do": "count", "shard": shard, "targets": parts(shard)} for shard in missing])
+    for key, target in targets.items():
+        path = f"{target}.safetensors"
+        try:
+            if not _exists(path):
+                _merge([parts(shard)[key] for shard in shards], path)
+        except TensorMTError:
+            if not _exists(path):  # another driver may have merged and tidied up meanwhile
+                raise
+        system, folder = filesystem(target)
+        with suppress(FileNotFoundError):
+            system.rm(folder, recursive=True)
+
+
+def _merge(parts: Sequence[str], path: str) -> None:
+    """Merge the tables of all shards into one file."""
+    done = sum(map(_exists, parts))
+    if done < len(parts):
         raise TensorMTError(
-            f"n-grams are counted in {done} of {len(shards)} shards: run this part again when the "
+            f"n-grams are counted in {done} of {len(parts)} shards: run this part again when the "
             "other parts of --shard have counted theirs"
         )
-    for key, target in targets.items():
-        total: Frequencies | None = None
-        for shard in shards:
-            with fetched(parts(shard)[key]) as path:
-                part = Frequencies.load(path)
-            total = part if total is None else total.merge(part)
-        with stored(f"{target}.safetensors") as path:
-            assert total is not None
-            total.save(path)
-        system, folder = filesystem(target)
-        system.rm(folder, recursive=True)
+    total: Frequencies | None = None
+    for part in parts:
+        with fetched(part) as local:
+            own = Frequencies.load(local)
+        total = own if total is None else total.merge(own)
+    assert total is not None
+    with stored(path) as local:
+        total.save(local)
 
 
 def _plan(job: Job, shards: Sequence[Shard]) -> str:

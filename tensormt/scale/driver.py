@@ -143,6 +143,7 @@ def _prepare(job: Job, shards: Sequence[Shard], overwrite: bool) -> None:
             name = path.rpartition("/")[2]
             if name.startswith(".") or not name.endswith(tuple(SUFFIXES.values())):
                 continue
+            read_footer(f"{job.out}/{name}")  # raises where it is not ours to remove
             if overwrite:
                 system.rm(path)
             elif name not in wanted:

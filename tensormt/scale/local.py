@@ -26,17 +26,22 @@ from tensormt.errors import TensorMTError
 from tensormt.scale.job import Job
 from tensormt.scale.worker import Task, Worker
 
-__all__ = ["ATTEMPTS", "Event", "Local", "gpus_of"]
+__all__ = ["ATTEMPTS", "Event", "Local", "gpus_of", "processors"]
 
 ATTEMPTS = 3
 Event = tuple[int, Task]  # number of the task; {"rows": new ones} or {"done": answer}
+
+
+def processors() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class Local:
     """The engine of this machine; use it in a `with`."""
 
     def __init__(self, workers: int | None = None, gpus_per_worker: float = 0) -> None:
-        self.workers = workers or len(os.sched_getaffinity(0))
+        self.workers = workers or processors()
         self.gpus_per_worker = gpus_per_worker
 
     def __enter__(self) -> Local:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from scale.samples import children, corpus, rows, scores, start, wanted, write_jsonl
 
+from tensormt.errors import TensorMTError
 from tensormt.scale import score_files
 
 METRICS = ["bleu", "bm", "nist"]
@@ -105,3 +106,13 @@ def test_more_gpus_than_there_are(cluster, tmp_path):
     path = write_jsonl(tmp_path / "rows.jsonl", rows(5))
     with pytest.raises(ValueError, match="has 0 GPUs, a worker asks for 1: ask for fewer"):
         score_files([path], tmp_path / "out", ["bleu"], engine="ray", gpus_per_worker=1)
+
+
+@pytest.mark.heavy(needs="ray")
+def test_a_cluster_that_is_not_there(tmp_path):
+    import ray
+
+    ray.shutdown()  # that of the other tests
+    path = write_jsonl(tmp_path / "rows.jsonl", rows(5))
+    with pytest.raises(TensorMTError, match=r"Ray cannot be reached or started \(127.0.0.1:1\)"):
+        score_files([path], tmp_path / "out", ["bleu"], engine="ray", ray_address="127.0.0.1:1")

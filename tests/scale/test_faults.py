@@ -83,13 +83,17 @@ def test_after_a_killed_driver_only_the_rest_is_done(sample, tmp_path):
 
 
 def test_two_drivers_do_no_harm(sample, tmp_path):
-    path, report, segments = sample
+    path, *_ = sample
+    report, segments = wanted(tmp_path, rows(ROWS), ["nist"])  # counted first, by both
     out = tmp_path / "out"
-    drivers = [start(*command(path, out, "--workers", 1)) for _ in range(2)]
+    common = ["score-files", path, "-o", out, "-m", "nist", "--workers", 1, "--shard-size", SIZE]
+    drivers = [start(*common) for _ in range(2)]
     printed = [driver.communicate(timeout=120) for driver in drivers]
     assert [driver.returncode for driver in drivers] == [0, 0], printed
-    assert printed[0][0] == printed[1][0]
-    finish(path, out, report, segments)
+    assert printed[0] == printed[1] == (printed[0][0], "")
+    found = score_files([path], out, ["nist"], workers=1, shard_bytes=round(SIZE * 2**20))
+    assert (corpus(found), scores(found, ["nist"])) == (report, segments)
+    assert not list(out.glob(".*.tmp"))
 
 
 def test_a_worker_that_always_dies_ends_the_run(tmp_path, monkeypatch):
@@ -165,8 +169,9 @@ def test_a_foreign_file_is_not_overwritten(tmp_path):
     out = tmp_path / "out"
     out.mkdir()
     (out / "00000-rows.parquet").write_text("mine")
-    with pytest.raises(TensorMTError, match="was not written by score-files"):
-        score_files([path], out, ["bleu"], workers=1)
+    for overwrite in (False, True):
+        with pytest.raises(TensorMTError, match="was not written by score-files"):
+            score_files([path], out, ["bleu"], workers=1, overwrite=overwrite)
     assert (out / "00000-rows.parquet").read_text() == "mine"
 
 
