@@ -12,8 +12,6 @@ write segment files of every form are killed at random moments, start-up include
 """
 
 import argparse
-import contextlib
-import io
 import os
 import random
 import signal
@@ -21,7 +19,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import traceback
 from collections import Counter
 from pathlib import Path
 
@@ -45,22 +42,6 @@ def bleu(hyps: list[str], refs: list[list[str]]) -> float:
     return sacrebleu.corpus_bleu(hyps, streams).score
 
 
-def run(arguments: list[str]) -> tuple[int, str, str]:
-    """Status, standard output and standard error of a command in this process."""
-    out, err = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.TextIOWrapper(io.BytesIO(), "utf-8")
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        try:
-            status = command(arguments)
-        except SystemExit as stop:
-            status = stop.code if isinstance(stop.code, int) else 1
-        except Exception:
-            status = 1
-            traceback.print_exc()
-        out.flush()
-        err.flush()
-    return status, out.buffer.getvalue().decode(), err.buffer.getvalue().decode()
-
-
 def too_long(number: int, frame: object) -> None:
     """A command takes more than its time."""
     raise RuntimeError(f"no result after {SECONDS} s")
@@ -81,7 +62,7 @@ def inputs(args: argparse.Namespace) -> int:
         with tempfile.TemporaryDirectory() as name:
             case = hostile.case(random.Random(seed), Path(name), parse=args.parse)
             signal.alarm(SECONDS)
-            status, out, err = run(case.arguments)
+            status, out, err = hostile.run(command, case.arguments)
             signal.alarm(0)
             wrong = hostile.verdict(case, status, out, err, bleu)
         tally.update(case.seen)

@@ -35,6 +35,7 @@ __all__ = ["CORRECTIONS", "Comparison", "compare", "corrected", "holm"]
 SAMPLES = {"bs": 1000, "ar": 10000}
 SEED = 12345
 CORRECTIONS = ("none", "holm", "bh")
+_MOST = 10_000_000  # resamples that may be asked for
 _BLOCK = 32  # resamples at a time; a multiple of 32 keeps numpy's stream of random bits unbroken
 
 
@@ -82,8 +83,8 @@ def compare(
     ) or not all(statistics.values()):
         raise TensorMTError("no segments to compare: the files are empty")
     count = SAMPLES[test] if samples is None else samples
-    if count < 1:
-        raise TensorMTError(f"{count} resamples: expected at least 1")
+    if not 1 <= count <= _MOST:
+        raise TensorMTError(f"{count} resamples: expected at least 1 and at most {_MOST:,}")
     pairs = [
         (a, b)
         for place, a in enumerate(names if all_pairs else names[:1])

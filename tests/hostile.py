@@ -6,9 +6,13 @@ input that no right result exists for). `verdict` looks at what the command made
 the package is imported here.
 """
 
+import contextlib
 import gzip
+import io
 import json
 import re
+import signal
+import traceback
 from dataclasses import dataclass, field
 
 WORDS = [
@@ -364,6 +368,26 @@ def parser_folder(rng, folder):
             rng.choice([b"", b"\xff" * 20, b"\x02\0\0\0\0\0\0\0{}", bytes(8) + b"x"])
         )
     return str(place)
+
+
+def run(main, arguments):
+    """Status, standard output and standard error of a command in this process."""
+    previous = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8") for _ in range(2))
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            status = main([str(argument) for argument in arguments])
+        except SystemExit as stop:
+            status = stop.code if isinstance(stop.code, int) else 1
+        except Exception:
+            status = 1
+            traceback.print_exc()
+        finally:
+            for number, handler in previous.items():
+                signal.signal(number, handler)
+        out.flush()
+        err.flush()
+    return status, out.buffer.getvalue().decode(), err.buffer.getvalue().decode()
 
 
 def verdict(case, status, out, err, score):

@@ -53,7 +53,11 @@ def add_inputs(parser: argparse.ArgumentParser, default: list[str]) -> None:
         help="hypothesis files, a system each",
     )
     add_metrics(parser, default)
-    parser.add_argument("--trees", action="store_true", help="all files hold bracketed trees")
+    parser.add_argument(
+        "--trees",
+        action="store_true",
+        help="all files hold trees: a bracketing a line, .mrg or .conllu",
+    )
     parser.add_argument(
         "--docs", metavar="FILE", help="a document id for every segment, a line each"
     )
@@ -135,9 +139,23 @@ def load(args: argparse.Namespace) -> tuple[Corpus, Scorer]:
             f"--chunk {args.chunk}: expected a whole number from 1 to {_MOST_AT_ONCE:,}"
         )
     scorer = Scorer(list(dict.fromkeys(args.metrics)), device=device)
-    corpus = open_corpus(args.input, args.refs, args.docs)
-    scorer.trees = Written() if args.trees else trees_for(args, scorer.metrics.values())
+    corpus = open_corpus(args.input, args.refs, args.docs, trees=args.trees)
+    scorer.trees = (
+        Written(_form([*args.input, *args.refs]))
+        if args.trees
+        else trees_for(args, scorer.metrics.values())
+    )
     return corpus, scorer
+
+
+def _form(paths: list[str]) -> str:
+    """What files of trees hold, CoNLL-U or brackets: all the same."""
+    from tensormt.data.treefiles import form
+
+    forms = {form(path) == "conllu" for path in paths}
+    if len(forms) > 1:
+        raise TensorMTError("--trees: some files are CoNLL-U and some are not: give one kind")
+    return "conllu" if forms == {True} else "brackets"
 
 
 def input_files(args: argparse.Namespace) -> list[str]:

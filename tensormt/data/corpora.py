@@ -15,7 +15,7 @@ from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
 
-from tensormt.data import files
+from tensormt.data import files, treefiles
 from tensormt.data.markup import Markup, read_markup
 from tensormt.data.rows import rows
 from tensormt.errors import TensorMTError
@@ -146,13 +146,21 @@ def check_sizes(sizes: dict[str, int], unit: str) -> None:
             )
 
 
-def open_corpus(hyps: Sequence[str], refs: Sequence[str], docs: str | None = None) -> Corpus:
-    """The corpus of files named on a command line; `-` is standard input."""
+def open_corpus(
+    hyps: Sequence[str], refs: Sequence[str], docs: str | None = None, *, trees: bool = False
+) -> Corpus:
+    """The corpus of files named on a command line; `-` is standard input.
+
+    `trees`: the files hold trees, in which a segment may take several lines (`.mrg`, CoNLL-U).
+    """
     spool = files.Spool()
     names = [spool.path(name) for name in (*hyps, *refs, *([docs] if docs else []))]
     markup: list[Markup] = []
-    own = [_source(name, "hypothesis", markup) for name in names[: len(hyps)]]
-    others = [_source(n, "references", markup) for n in names[len(hyps) : len(hyps) + len(refs)]]
+    own = [_source(name, "hypothesis", markup, trees) for name in names[: len(hyps)]]
+    others = [
+        _source(name, "references", markup, trees)
+        for name in names[len(hyps) : len(hyps) + len(refs)]
+    ]
     sources = [*own, *others]
     if docs:
         sources.append(_source(names[-1], "doc", markup))
@@ -191,9 +199,13 @@ def _own_references(sources: Sequence[Source]) -> list[Source]:
     return [first]
 
 
-def _source(path: str, role: str, markup: list[Markup]) -> Source:
+def _source(path: str, role: str, markup: list[Markup], trees: bool = False) -> Source:
     """A file in its role (hypothesis, references, doc); markup follows the first such file."""
     kind, name = files.kind(path), files.shown(path)
+    if trees and treefiles.form(path) != "brackets":
+        items = treefiles.cut(path)
+        own = role == "hypothesis"
+        return _listed(name, [name], [items] * own, [items] * (not own), None, len(items))
     if role != "doc" and kind in MARKUP:
         found = read_markup(path)
         found = found.arranged(markup[0]) if markup else found

@@ -43,7 +43,15 @@ class Written:
         self.form, self.place = form, place
 
     def __call__(self, lines: Sequence[str | None], first: int = 1) -> TreeBatch:
-        """Read the trees; an error names the line, the first one being `first`."""
+        """Read the trees; an error names the line (or tree), the first one being `first`."""
+        if self.form == "conllu":
+            found = TreeBatch.from_conllu("\n\n".join(line or "" for line in lines), self.place)
+            if len(found) != len(lines):
+                raise TensorMTError(
+                    f"{self.place}{len(lines)} sentences hold {len(found)} trees: "
+                    "expected one tree a sentence"
+                )
+            return found
         return TreeBatch.from_brackets(lines, self.place, first)
 
 

@@ -8,6 +8,7 @@ import threading
 import pytest
 
 import tensormt as tm
+from tensormt.command.main import main
 from tensormt.command.options import names
 from tensormt.data.corpora import Corpus, open_corpus
 from tensormt.data.markup import read_markup
@@ -289,3 +290,35 @@ def test_files_without_a_segment(tmp_path):
         open_corpus([empty], [empty])
     with pytest.raises(tm.TensorMTError, match="holds no segment"):
         open_corpus([write(tmp_path / "a.tsv", "hypothesis\treference")], [])
+
+
+MRG = """( (S (NP (DT the) (NN dog))
+   (VP (VBD ran)) ))
+
+( (S
+  (NP (NN it))
+  (VP (VBD ran))))
+"""
+CONLLU = "# one\n1\tdog\t_\t_\t_\t_\t2\t_\t_\t_\n2\tran\t_\t_\t_\t_\t0\t_\t_\t_\n\n" * 2
+
+
+@pytest.mark.parametrize(("name", "text"), [("a.mrg", MRG), ("a.conllu", CONLLU)])
+def test_trees_of_several_lines(tmp_path, capsys, name, text):
+    path, other = tmp_path / name, tmp_path / f"b{name}"
+    path.write_text(text)
+    other.write_text(text.replace("dog", "cat"))
+    metric = "stm:lexical=yes" if name == "a.mrg" else "hwcm"
+    for ref, expected in ((path, 1.0), (other, None)):
+        arguments = ["score", ref, "-i", path, "--trees", "-m", metric, "bleu", "-f", "json"]
+        assert main([str(argument) for argument in arguments]) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert found["segments"] == 2
+        score = found["systems"][name][metric]["score"]
+        assert score == 1 if expected else 0 < score < 1
+    (tmp_path / "short.ptb").write_text("(S (A a))\n")
+    assert (
+        main(["score", str(tmp_path / "short.ptb"), "-i", str(path), "--trees", "-m", "stm"]) == 2
+    )
+    path.write_text(text[:-3] if name == "a.mrg" else text.replace("\t2\t", "\t9\t"))
+    assert main(["score", str(path), "-i", str(path), "--trees", "-m", metric]) == 2
+    assert capsys.readouterr().err.count("\n") == 2
