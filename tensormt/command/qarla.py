@@ -67,6 +67,10 @@ def add(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> No
 
 def run(args: argparse.Namespace) -> int:
     """Print what QARLA says of a test bed."""
+    if args.plots:
+        from tensormt.qarla.plots import check_plots
+
+        check_plots()
     test = read_data(args)
     human = human_tables(args, test) if args.human else {}
     metrics = {name: None if is_papers_own(name) else make(name) for name in args.metrics}
