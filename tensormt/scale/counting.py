@@ -11,12 +11,11 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any
 
 from tensormt.data.shards import Shard, fetched, filesystem, stored
 from tensormt.errors import TensorMTError
 from tensormt.ngram.frequencies import Frequencies
-from tensormt.scale.job import Job, table_key
+from tensormt.scale.job import Job, waiting
 from tensormt.scale.worker import Task
 from tensormt.scoring import Scorer
 
@@ -30,18 +29,18 @@ def tables(
     saved: Sequence[str],
     work: Callable[[Job, list[Task]], object],
 ) -> dict[str, str]:
-    """The files with the counts that metrics wait for, by table_key; `work` does tasks."""
+    """The files with the counts that metrics wait for, by name; `work` does tasks."""
     metrics = Scorer(job.metrics).metrics.values()
-    waiting: dict[str, Any] = {key: m for m in metrics if (key := table_key(m)) is not None}
+    wanted = {key: some[0] for key, some in waiting(metrics).items()}
     found: dict[str, str] = {}
     for path in saved:
         with fetched(path) as local:
             table = Frequencies.load(local)
-        for key, metric in waiting.items():
+        for key, metric in wanted.items():
             kind = (metric.tokenize, metric.lowercase)
             if table.kind == kind and table.max_order >= metric.max_order:
                 found[key] = path
-    targets = {k: f"{job.out}/counts/{k}-{_plan(job, shards)}" for k in waiting if k not in found}
+    targets = {k: f"{job.out}/counts/{k}-{_plan(job, shards)}" for k in wanted if k not in found}
     paths = {key: f"{target}.safetensors" for key, target in targets.items()}
     missing = {key: targets[key] for key, path in paths.items() if not _exists(path)}
     if missing:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,17 +23,27 @@ from tensormt.scoring import CHUNK, Scorer
 from tensormt.texts import signature
 from tensormt.trees.sources import TreeSource, Written
 
-__all__ = ["Job", "table_key"]
+__all__ = ["Job", "waiting"]
 
 _PARSED_CHUNK = 500  # segments at a time where most of the time goes into parsing
 
 
-def table_key(metric: Metric[Any]) -> str | None:
-    """A name for the n-gram counts that a metric waits for; metrics of one name share them."""
-    if not metric.awaits_counts:
-        return None
-    counted: Any = metric
-    return f"{counted.tokenize}-{'lc' if counted.lowercase else 'mixed'}-{counted.max_order}"
+def waiting(metrics: Iterable[Metric[Any]]) -> dict[str, list[Any]]:
+    """Metrics, members of combined ones too, that wait for n-gram counts, by the table they share.
+
+    A table is named by tokeniser, case and order.
+    """
+    found: dict[str, list[Any]] = {}
+    for metric in metrics:
+        members = getattr(metric, "metrics", None)
+        if members is not None:
+            for key, some in waiting(members).items():
+                found.setdefault(key, []).extend(some)
+        elif metric.awaits_counts:
+            own: Any = metric
+            case = "lc" if own.lowercase else "mixed"
+            found.setdefault(f"{own.tokenize}-{case}-{own.max_order}", []).append(own)
+    return found
 
 
 @dataclass(frozen=True)
@@ -51,7 +61,7 @@ class Job:
     device: str = "cpu"
     chunk: int | None = None
     skip: bool = False  # bad rows are skipped
-    tables: Mapping[str, str] = field(default_factory=dict)  # table_key → file
+    tables: Mapping[str, str] = field(default_factory=dict)  # of `waiting`, and their files
 
     def __post_init__(self) -> None:
         if self.form not in SUFFIXES:
@@ -78,16 +88,12 @@ class Job:
     def scorer(self) -> Scorer:
         """Metrics with their tables and a source of trees, ready for chunks."""
         scorer = Scorer(self.metrics, device=self.device)
-        loaded: dict[str, Frequencies] = {}
-        for metric in scorer.metrics.values():
-            key = table_key(metric)
-            if key is None or key not in self.tables:
-                continue
-            if key not in loaded:
+        for key, metrics in waiting(scorer.metrics.values()).items():
+            if key in self.tables:
                 with fetched(self.tables[key]) as path:
-                    loaded[key] = Frequencies.load(path)
-            counted: Any = metric
-            counted.counts = loaded[key]
+                    table = Frequencies.load(path)
+                for metric in metrics:
+                    metric.counts = table
         scorer.trees = self.tree_source(scorer)
         return scorer
 

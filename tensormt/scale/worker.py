@@ -29,7 +29,7 @@ from tensormt.data.shards import Shard, place, stored
 from tensormt.errors import TensorMTError
 from tensormt.kernels.exact import carried, to_words
 from tensormt.ngram.frequencies import Frequencies
-from tensormt.scale.job import Job, table_key
+from tensormt.scale.job import Job, waiting
 from tensormt.scoring import Scorer
 from tensormt.texts import Texts
 
@@ -177,21 +177,18 @@ class Worker:
         """Count the n-grams of the references, a file for each table that metrics wait for."""
         scorer = Scorer(self.job.metrics, device=self.job.device)
         trees = self.job.tree_source(scorer) if self.job.trees else None
-        waiting: dict[str, Any] = {}
-        for metric in scorer.metrics.values():
-            key = table_key(metric)
-            if key in targets:
-                waiting.setdefault(str(key), metric)
+        tables = waiting(scorer.metrics.values())
+        counted = {key: tables[key][0] for key in targets}
         rows = 0
         for _, part in self._chunks(shard, self.job.chunk_size(scorer)):
             good = [row for row in part if isinstance(row, Record)]
             _, refs = columns_of(good)
             texts = Texts(refs, trees, self.job.device)
-            for metric in waiting.values():
+            for metric in counted.values():
                 metric.fit(texts.read(metric.reads))
             rows += len(part)
             progress(len(part))
-        for key, metric in waiting.items():
+        for key, metric in counted.items():
             with stored(targets[key]) as path:
                 (metric.counts or Frequencies(metric.max_order)).save(path)
         return {"rows": rows}

@@ -12,7 +12,7 @@ from tensormt.errors import TensorMTError
 from tensormt.scale import score_files
 from tensormt.scale.local import gpus_of
 
-METRICS = ["bleu", "bm", "nm", "nist", "bm:weighting=zipf"]
+METRICS = ["bleu", "bm", "nm", "nist", "chrf+bm:weighting=zipf"]
 
 
 def spread(folder, some):
