@@ -45,6 +45,7 @@ class NgramMetric(Metric[TokenBatch]):
     """
 
     dtype: ClassVar[torch.dtype] = torch.float64  # of the statistics
+    counts_tokens: ClassVar[bool] = True  # of text as of ids; chrF's ids are characters
     clips_only: ClassVar[bool] = False  # `count` asks for clipped matches and lengths alone
     counts: Frequencies | None = None  # of the whole test set, where a metric takes them
 

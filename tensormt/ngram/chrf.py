@@ -46,6 +46,7 @@ class ChrF(NgramMetric):
     digits: ClassVar[int] = 2
     scale: ClassVar[float | None] = 100.0
     dtype: ClassVar[torch.dtype] = torch.int64
+    counts_tokens: ClassVar[bool] = False
 
     def __init__(
         self,

@@ -170,7 +170,8 @@ class TextReward:
     @property
     def _counts_ids(self) -> bool:
         """Whether the metric can compare the ids of tokens: then each text is read once."""
-        return hasattr(self.metric, "count") and not getattr(self.metric, "needs_table", True)
+        by_tokens = getattr(self.metric, "counts_tokens", False)
+        return by_tokens and not getattr(self.metric, "needs_table", True)
 
     def _ids(
         self, texts: Sequence[Sequence[str]], refs: Sequence[Sequence[str]]

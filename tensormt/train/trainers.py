@@ -7,7 +7,8 @@
 Rewards lie on 0–1 (`scale`), so that BLEU, which counts to 100, does not drown another reward; NIST
 has no largest score and is multiplied by `scale` as it is. A row without a reference has no reward:
 None for TRL, which leaves it out, and 0 elsewhere. All are objects that can be pickled. TRL's shape
-is tested with TRL itself; those of verl and OpenRLHF are written from their documentation.
+is tested with TRL itself; those of verl and OpenRLHF follow descriptions of their shapes and
+were not run with them.
 """
 
 from __future__ import annotations
