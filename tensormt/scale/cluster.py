@@ -10,6 +10,7 @@ This is the only module that imports Ray.
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -41,6 +42,7 @@ class Cluster:
         ray = self._ray
         if not ray.is_initialized():
             try:
+                _knock(self.address)
                 ray.init(
                     address=self.address,
                     include_dashboard=False,  # of a cluster that is started here
@@ -118,3 +120,11 @@ class _Actor:
     def run(self, task: Task) -> Task:
         """The answer to a task."""
         return self.worker.run(task)
+
+
+def _knock(address: str | None) -> None:
+    """Raise OSError unless somebody listens at host:port, where Ray would try for minutes."""
+    host, colon, port = (address or "").rpartition(":")
+    if colon and port.isdigit() and "/" not in host:
+        with socket.create_connection((host.strip("[]"), int(port)), timeout=10):
+            pass
