@@ -227,13 +227,13 @@ class _Memory:
         held = sum(len(page) for page in self.pages.values())
         if len(self.pages) > _PAGES or held > 2 * len(self.place) + 1000:
             texts = list(self.place)
-            parts = [self.pages[page] for page in self.pages]
             starts, total = {}, 0
             for page, batch in self.pages.items():
                 starts[page], total = total, total + len(batch)
-            joined = _joined(parts)
+            joined = _joined(list(self.pages.values()))
             index = [starts[page] + row for page, row in self.place.values()]
-            self.__init__(self.most)  # type: ignore[misc]
+            for kept in (self.place, self.pages, self.used):
+                kept.clear()
             self.add(texts, joined[index])
 
 

@@ -6,6 +6,7 @@ the batch holds constituents). Empty reference trees are absent references.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -32,13 +33,13 @@ class TreeMetric(Metric[TreeBatch]):
         """Trees of the metric's kind."""
         return Trees(self.kind)
 
+    @abstractmethod
     def trees(self, batch: TreeBatch) -> TreeBatch:
         """The trees that this metric compares."""
-        raise NotImplementedError
 
+    @abstractmethod
     def tree_options(self) -> dict[str, object]:
         """The options that choose the trees, for the signature."""
-        raise NotImplementedError
 
     def check(self, hyp: TreeBatch, refs: Sequence[TreeBatch]) -> None:
         """Raise unless all are trees that fit, aligned, with a reference for every segment."""
