@@ -29,18 +29,24 @@ __all__ = [
     "TokenBatch",
     "TreeBatch",
     "__version__",
+    "explain",
     "metaeval",
     "qarla",
+    "report",
     "score",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    """Load the parser, QARLA and meta-evaluation when they are first asked for."""
+    """Load the parser, QARLA, meta-evaluation and reports when they are first asked for."""
     if name == "Parser":
         from tensormt.parser import Parser
 
         return Parser
+    if name in ("explain", "report"):
+        from tensormt import reporting
+
+        return getattr(reporting, name)
     if name in ("metaeval", "qarla"):
         from importlib import import_module
 

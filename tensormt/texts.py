@@ -65,6 +65,11 @@ class Texts:
         """The number of each text among the different ones, int64 [B] a stream; 0 is blank."""
         return self._number()
 
+    def lines(self, number: int) -> list[str]:
+        """The text of a stream, "" where there is none; of written trees, their words."""
+        index, names = self._number()[number], list(self._numbers)
+        return [names[i] for i in index.tolist()]
+
     def read(self, reading: Reading) -> list[Any]:
         """The streams in a reading, a batch each."""
         if not isinstance(reading, Tokens) and not self._parses:

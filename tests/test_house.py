@@ -19,7 +19,7 @@ LAYERS = [
     ["kernels"],
     ["text"],
     ["trees"],
-    ["reading"],
+    ["reading", "explanation"],
     ["metric"],
     ["syntax", "ngram"],
     ["registry"],
@@ -29,6 +29,7 @@ LAYERS = [
     ["metaeval"],
     ["qarla"],
     ["train"],
+    ["reporting"],
     ["command"],
     ["__main__"],
 ]

@@ -21,7 +21,7 @@ from tensormt.version import __version__
 
 __all__ = ["build_parser", "main"]
 
-COMMANDS = ("score", "compare", "parse", "train_parser", "metaeval", "qarla", "listing")
+COMMANDS = ("score", "compare", "parse", "train_parser", "metaeval", "qarla", "explain", "listing")
 
 EXAMPLES = """
 examples:

@@ -25,7 +25,7 @@ pairs at each depth; two more for each further band), and three for each `Side`.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import torch
@@ -87,10 +87,16 @@ def side(nodes: Nodes, names: Tensor) -> Side:
     return Side(nodes, context, key, node, take(starts, owner), take(sizes, owner), segment, rank)
 
 
-def log_kernel(a: Side, b: Side, decay: float, first: int = 1) -> Tensor:
+Visit = Callable[[Tensor, Tensor, Tensor], object]
+
+
+def log_kernel(
+    a: Side, b: Side, decay: float, first: int = 1, visit: Visit | None = None
+) -> Tensor:
     """log K of each pair of trees (tree i of a, tree i of b), float64 [B]; -inf where K is 0.
 
-    `first` is the number of the first tree, for errors.
+    `first` is the number of the first tree, for errors; `visit` is called with all node pairs, band
+    by band: flat nodes of a and of b, and log C, [p] each.
     """
     low, count = _matches(a, b)
     pairs = torch.zeros(a.nodes.trees, dtype=torch.int64, device=count.device)
@@ -100,7 +106,7 @@ def log_kernel(a: Side, b: Side, decay: float, first: int = 1) -> Tensor:
     for start, stop in _groups(sizes, first):
         number = sum(sizes[start:stop])
         rows = None if number <= _BAND else _deepest_first(a, start, stop)
-        _add_pairs(a, b, low, count, rows, number, math.log(decay), peak, total)
+        _add_pairs(a, b, low, count, rows, number, math.log(decay), peak, total, visit)
     return peak + total.log()
 
 
@@ -158,6 +164,7 @@ def _add_pairs(
     log_decay: float,
     peak: Tensor,
     total: Tensor,
+    visit: Visit | None,
 ) -> None:
     """Add exp S of all pairs of the inner nodes rows [m] of a (None: all) to total · eᵖᵉᵃᵏ.
 
@@ -193,6 +200,8 @@ def _add_pairs(
 
         owner = take(segment[start:stop], owner)
         done = scores[before:after]
+        if visit is not None:
+            visit(x, y, done)
         higher = peak.scatter_reduce(0, owner, done, "amax")
         # -inf is no peak yet: the total is 0, and stays so
         total.mul_((peak - higher).nan_to_num_(0.0).exp_())

@@ -15,6 +15,8 @@ import torch
 from torch import Tensor
 
 from tensormt.errors import TensorMTError
+from tensormt.explanation import Explanation
+from tensormt.kernels.matches import node_pairs
 from tensormt.kernels.treekernel import Side, log_kernel, side
 from tensormt.metric import check_aligned
 from tensormt.syntax.base import CHUNK, ConstituencyMetric, DependencyMetric, TreeMetric
@@ -67,6 +69,14 @@ class Kernel(TreeMetric):
     def score(self, statistics: Tensor, *, segment: bool | None = None) -> Tensor:
         """Float64 [...]."""
         return (statistics[..., 1] / statistics[..., 0].clamp(min=1)).to(torch.float64)
+
+    def explain(self, hyp: TreeBatch, refs: Sequence[TreeBatch]) -> Explanation:
+        """The pairs of nodes with equal productions, each with log C, its share of K(h, r)."""
+        self.check(hyp, refs)
+        trees, *others = (self.trees(batch) for batch in (hyp, *refs))
+        own, *sides = (side(batch.nodes, batch.labels.hashes) for batch in (trees, *others))
+        pairs = [node_pairs(own, other, self.decay) for other in sides]
+        return Explanation("pair", trees, others, pairs=pairs)
 
     def options(self) -> dict[str, object]:
         """Decay, then what trees are compared."""

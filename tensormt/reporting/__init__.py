@@ -1,0 +1,5 @@
+"""What was matched, and a page in the browser that shows it."""
+
+from tensormt.reporting.matched import Explained, Match, Pair, explain
+
+__all__ = ["Explained", "Match", "Pair", "explain"]
