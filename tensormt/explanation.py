@@ -17,6 +17,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from torch import Tensor
+
 from tensormt.kernels.matches import Items, NodePairs
 from tensormt.text.tokens import TokenBatch
 from tensormt.trees.batch import TreeBatch
@@ -34,6 +36,7 @@ class Explanation:
     items: Items | None = None
     pairs: Sequence[NodePairs] = ()
     columns: Sequence[Sequence[int]] = ()  # of the statistics: those of the matches of each order
+    best: Tensor | None = None  # int64 [B]: the one reference that gave a segment its score
 
 
 class _Tokens:

@@ -21,7 +21,17 @@ from tensormt.version import __version__
 
 __all__ = ["build_parser", "main"]
 
-COMMANDS = ("score", "compare", "parse", "train_parser", "metaeval", "qarla", "explain", "listing")
+COMMANDS = (
+    "score",
+    "compare",
+    "parse",
+    "train_parser",
+    "metaeval",
+    "qarla",
+    "report",
+    "explain",
+    "listing",
+)
 
 EXAMPLES = """
 examples:

@@ -1,4 +1,4 @@
-"""What was matched: every key of a hypothesis with its counterparts, every node pair with its share.
+"""What was matched: the keys of a hypothesis with their counterparts, node pairs with their shares.
 
 The counters of counts.py and treekernel.py say how much was matched; here they say what. An item is
 one occurrence of a key (a subtree at its node, a chain at its lowest node, an n-gram at its first
@@ -7,8 +7,8 @@ token). Of k equal items in a hypothesis of which the references hold c, the fir
     counted(i) = rank(i) < max over references r of count_r(key of i)
 
 so that the counted items of a group are as many as `counts.clipped` says. Counterparts are found by
-a search among the sorted keys of each reference. For the tree kernel, every pair of nodes with equal
-productions has its C(x, y), and K(a, b) is their sum.
+a search among the sorted keys of each reference. For the tree kernel, every pair of nodes with
+equal productions has its C(x, y), and K(a, b) is their sum.
 """
 
 from __future__ import annotations
@@ -40,8 +40,7 @@ class Items(NamedTuple):
     """The items of B hypotheses, n of them, and their equals in R references.
 
     counted bool [n]; counts int64 [R,n], how often each stands in each reference; reference int64
-    [n], the first one with the largest count, -1 where none has it. `pairs` holds for each
-    reference the numbers of equal items: of the hypothesis [p], of the reference [p].
+    [n], the first one with the largest count, -1 where none has it.
     """
 
     hyp: Occurrences
@@ -49,7 +48,22 @@ class Items(NamedTuple):
     counted: Tensor
     counts: Tensor
     reference: Tensor
-    pairs: list[tuple[Tensor, Tensor]]
+
+    def equal(self, reference: int) -> tuple[Tensor, Tensor]:
+        """Numbers of all equal items: of the hypothesis [p], rising, and of a reference [p].
+
+        One host sync (the number of pairs).
+        """
+        own, other = (
+            hashing.pair(hashing.pair(side.segment, side.order), side.key)
+            for side in (self.hyp, self.refs[reference])
+        )
+        order = argsort(other)
+        ordered = take(other, order)
+        low = search(ordered, own)
+        size = search(ordered, own, right=True) - low
+        owner, place = repeat(size)
+        return owner, take(order, take(low, owner) + place)
 
 
 class NodePairs(NamedTuple):
@@ -77,22 +91,7 @@ def items(hyp: Occurrences, refs: Sequence[Occurrences], only: Tensor | None = N
         giving = counts * (number[:, None] == take(only, hyp.segment))
     most = giving.amax(0)
     reference = torch.where(most > 0, giving.argmax(0), -1)
-    pairs = [_equal(keys[0], other) for other in keys[1:]]
-    return Items(hyp, list(refs), rank < most, counts, reference, pairs)
-
-
-def _equal(hyp: Keys, ref: Keys) -> tuple[Tensor, Tensor]:
-    """Numbers of all equal pairs, [p] each: in the order of the hypothesis, then of the reference.
-
-    One host sync (the number of pairs).
-    """
-    own, other = (hashing.pair(side.group, side.key) for side in (hyp, ref))
-    order = argsort(other)
-    ordered = take(other, order)
-    low = search(ordered, own)
-    size = search(ordered, own, right=True) - low
-    owner, place = repeat(size)
-    return owner, take(order, take(low, owner) + place)
+    return Items(hyp, list(refs), rank < most, counts, reference)
 
 
 def node_pairs(a: Side, b: Side, decay: float) -> NodePairs:

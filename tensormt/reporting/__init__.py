@@ -1,5 +1,6 @@
 """What was matched, and a page in the browser that shows it."""
 
 from tensormt.reporting.matched import Explained, Match, Pair, explain
+from tensormt.reporting.report import report
 
-__all__ = ["Explained", "Match", "Pair", "explain"]
+__all__ = ["Explained", "Match", "Pair", "explain", "report"]

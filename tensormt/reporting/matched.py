@@ -100,8 +100,9 @@ def tell(found: Explanation) -> list[Explained]:
         items = found.items
         columns = [part.tolist() for part in (*items.hyp[:3], items.counted, items.reference)]
         places: list[list[list[int]]] = [[[] for _ in items.refs] for _ in columns[0]]
-        for number, (pairs, ref) in enumerate(zip(items.pairs, items.refs, strict=True)):
-            for own, place in zip(pairs[0].tolist(), ref.place[pairs[1]].tolist(), strict=True):
+        for number, ref in enumerate(items.refs):
+            owners, others = items.equal(number)
+            for own, place in zip(owners.tolist(), ref.place[others].tolist(), strict=True):
                 places[own][number].append(place)
         for at, (segment, order, place, counted, ref) in enumerate(zip(*columns, strict=True)):
             text = words[segment](order, place)

@@ -139,7 +139,7 @@ class Fractions(TreeMetric):
         sides = [self._occurrences(batch) for batch in (trees, *others)]
         columns = [[1 + order] for order in range(self.orders)]
         found = items(sides[0], sides[1:], only)
-        return Explanation(self.item, trees, others, found, columns=columns)
+        return Explanation(self.item, trees, others, found, columns=columns, best=only)
 
     def _occurrences(self, batch: TreeBatch) -> Occurrences:
         nodes, group, key = batch.nodes, *self.keys(batch)[:2]

@@ -73,10 +73,13 @@ class Kernel(TreeMetric):
     def explain(self, hyp: TreeBatch, refs: Sequence[TreeBatch]) -> Explanation:
         """The pairs of nodes with equal productions, each with log C, its share of K(h, r)."""
         self.check(hyp, refs)
+        # log K(h, h) is the same for all references
+        cosines = [self.log_kernel(hyp, ref) - self._log_self(ref) / 2 for ref in refs]
+        best = torch.stack(cosines).nan_to_num(nan=-math.inf).argmax(0)
         trees, *others = (self.trees(batch) for batch in (hyp, *refs))
         own, *sides = (side(batch.nodes, batch.labels.hashes) for batch in (trees, *others))
         pairs = [node_pairs(own, other, self.decay) for other in sides]
-        return Explanation("pair", trees, others, pairs=pairs)
+        return Explanation("pair", trees, others, pairs=pairs, best=best)
 
     def options(self) -> dict[str, object]:
         """Decay, then what trees are compared."""
