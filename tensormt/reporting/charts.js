@@ -12,6 +12,8 @@ function ticks(low, high, count) {
   return found;
 }
 
+const tick = (value) => String(Number(value.toPrecision(6))).replace('-', '−');
+
 function range(values) {
   let low = Infinity, high = -Infinity;
   for (const value of values) { if (value < low) low = value; if (value > high) high = value; }
@@ -34,7 +36,7 @@ async function drawHistogram() {
     svg.append(make('svg:rect', { x: from + 0.5, y: y(count), width: (width - left - right) / bins - 1, height: height - bottom - y(count), class: 'bin ' + side }));
   });
   for (const value of ticks(low, high, 6))
-    svg.append(make('svg:text', { x: x(value), y: height - bottom + 16, 'text-anchor': 'middle' }, show(value, { digits: Math.min(metric.digits, 2) })));
+    svg.append(make('svg:text', { x: x(value), y: height - bottom + 16, 'text-anchor': 'middle' }, tick(value)));
   for (const value of ticks(0, most, 4).filter(Number.isInteger))
     svg.append(make('svg:text', { x: left - 5, y: y(value) + 4, 'text-anchor': 'end' }, whole(value)));
   svg.append(make('svg:line', { x1: left, x2: width - right, y1: height - bottom, y2: height - bottom, class: 'axis' }));
@@ -69,27 +71,39 @@ async function drawScatter() {
   if (meta.metrics.length < 2) return fill($('scatter'));
   const [mx, my] = [metricOf(state.x), metricOf(state.y)];
   const [xs, ys] = await Promise.all([differences(state.x), differences(state.y)]);
-  const width = 520, height = 220, left = 56, right = 10, bottom = 44, ratio = 2;
+  const width = 520, height = 220, left = 60, right = 10, bottom = 44, ratio = 2;
   const x = scale(...range(xs), left + 4, width - right), y = scale(...range(ys), height - bottom - 4, 12);
   const canvas = make('canvas', { width: width * ratio, height: height * ratio, class: 'chart' });
   const pen = canvas.getContext('2d'), style = getComputedStyle(document.documentElement);
   pen.scale(ratio, ratio);
   const chosen = new Uint8Array(meta.n);
   for (const i of rows.order) chosen[i] = 1;
+  pen.strokeStyle = style.getPropertyValue('--line');
+  pen.beginPath();
+  for (const value of ticks(...range(xs), 6)) { pen.moveTo(x(value), 12); pen.lineTo(x(value), height - bottom); }
+  for (const value of ticks(...range(ys), 4)) { pen.moveTo(left, y(value)); pen.lineTo(width - right, y(value)); }
+  pen.stroke();
+  const size = meta.n > 20000 ? 2 : meta.n > 500 ? 3 : 6;
   for (const on of [0, 1]) {
     pen.fillStyle = style.getPropertyValue(on ? '--accent' : '--faint');
     pen.globalAlpha = meta.n > 20000 ? 0.25 : 0.7;
-    for (let i = 0; i < meta.n; i++) if (chosen[i] === on) pen.fillRect(x(xs[i]) - 1.2, y(ys[i]) - 1.2, 2.4, 2.4);
+    for (let i = 0; i < meta.n; i++) if (chosen[i] === on) pen.fillRect(x(xs[i]) - size / 2, y(ys[i]) - size / 2, size, size);
   }
   pen.globalAlpha = 1;
   pen.fillStyle = style.getPropertyValue('--text');
   pen.font = '11px system-ui, sans-serif';
   pen.textAlign = 'center';
-  for (const value of ticks(...range(xs), 6)) pen.fillText(show(value, { digits: Math.min(mx.digits, 2) }), x(value), height - bottom + 16);
+  for (const value of ticks(...range(xs), 6)) pen.fillText(tick(value), x(value), height - bottom + 16);
   const what = alone() ? '' : ', A − B';
   pen.fillText(`${mx.name}${what} (n = ${whole(meta.n)})`, (left + width) / 2, height - 8);
   pen.textAlign = 'right';
-  for (const value of ticks(...range(ys), 4)) pen.fillText(show(value, { digits: Math.min(my.digits, 2) }), left - 4, y(value) + 4);
+  for (const value of ticks(...range(ys), 4)) pen.fillText(tick(value), left - 4, y(value) + 4);
+  pen.save();
+  pen.translate(12, (height - bottom) / 2);
+  pen.rotate(-Math.PI / 2);
+  pen.textAlign = 'center';
+  pen.fillText(my.name + what, 0, 0);
+  pen.restore();
   const nearest = (event) => {
     const box = canvas.getBoundingClientRect(), px = ((event.clientX - box.left) / box.width) * width, py = ((event.clientY - box.top) / box.height) * height;
     let best = -1, least = 100;

@@ -29,7 +29,15 @@ from tensormt.reporting.gather import Gathered
 from tensormt.significance import SEED, gap_p_value, holm, interval, resampled
 from tensormt.trees.sources import Aligned, Written
 
-__all__ = ["BUCKET_SAMPLES", "SAMPLES", "buckets", "correlations", "people", "qarla", "systems"]
+__all__ = [
+    "BUCKET_SAMPLES",
+    "buckets",
+    "correlations",
+    "people",
+    "qarla",
+    "samples",
+    "systems",
+]
 
 SAMPLES, BUCKET_SAMPLES = 1000, 200
 _LENGTHS = (10, 20, 30, 50)
@@ -37,6 +45,7 @@ _DEPTHS = (6, 9, 12, 15)
 _AGREEMENTS = (0.2, 0.4, 0.6, 0.8)
 _DOCUMENTS = 200  # the largest ones
 _CASES = 300  # of QARLA
+_DRAWS = 10**8  # segments drawn in all: about two seconds
 
 
 def number(value: float) -> float | None:
@@ -44,12 +53,22 @@ def number(value: float) -> float | None:
     return float(f"{value:.7g}") if math.isfinite(value) else None
 
 
+def samples(gathered: Gathered) -> int:
+    """Resamples of the corpus: more where many pairs are compared and the corpus is small.
+
+    The least p is 1 / (samples + 1), and Holm multiplies it by the number of pairs.
+    """
+    pairs = len(gathered.systems) * (len(gathered.systems) - 1) // 2
+    wanted = min(max(SAMPLES, 40 * pairs), 10 * SAMPLES)
+    return wanted if wanted * gathered.segments <= _DRAWS else SAMPLES
+
+
 def systems(gathered: Gathered) -> dict[str, Any]:
     """By metric: corpus scores and intervals of the systems, and the pairs' differences and p."""
     size = len(gathered.systems)
     names = list(gathered.statistics)
     tables = [table for name in names for table in gathered.statistics[name]]
-    sums = resampled(tables, SAMPLES, SEED)
+    sums = resampled(tables, samples(gathered), SEED)
     found = {}
     for place, name in enumerate(names):
         metric = gathered.scorer.metrics[name]

@@ -54,7 +54,7 @@ function drawBuckets() {
     });
     svg.append(group);
   });
-  for (const value of ticks(low, high, 6)) svg.append(make('svg:text', { x: x(value), y: way.labels.length * step + 20, 'text-anchor': 'middle' }, show(value, { digits: Math.min(m.digits, 2) })));
+  for (const value of ticks(low, high, 6)) svg.append(make('svg:text', { x: x(value), y: way.labels.length * step + 20, 'text-anchor': 'middle' }, tick(value)));
   const pick = make('select', { id: 'way', onchange: (event) => set({ way: Number(event.target.value), bucket: -1 }) }, meta.buckets.map((w, k) => make('option', { value: k, selected: k === state.way }, w.title + (w.unit ? ` (${w.unit})` : ''))));
   const key = chosen.map((s, place) => make('span', { class: 'key' }, make('b', { class: 'tag ' + (place ? 'b' : 'a') }, place ? 'B' : 'A'), ' ', meta.systems[s]));
   fill($('buckets'), make('div', { class: 'bar' }, make('label', {}, 'by ', pick), key), svg, make('p', { class: 'note' }, `${m.name} of the segments in a bucket together, with 95% bootstrap intervals (${meta.bucketSamples} resamples). Click a bucket to filter the segments.`));

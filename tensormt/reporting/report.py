@@ -125,7 +125,7 @@ def build(
         "hyps": [packed.texts(lines) for lines in gathered.hyps],
         "docs": None if gathered.docs is None else packed.texts(gathered.docs),
         "metrics": metrics,
-        "samples": overview.SAMPLES,
+        "samples": overview.samples(gathered),
         "bucketSamples": overview.BUCKET_SAMPLES,
         "buckets": ways,
         "correlations": overview.correlations(scores),

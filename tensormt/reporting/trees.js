@@ -55,12 +55,15 @@ function orderOf(part) {
   return Math.min(most, state.d || Math.min(2, most));
 }
 
+// the reference that gave A its counts: the best one, or the one that holds most counted items
 function giver(part, order) {
   if (part.b) return part.b[state.a];
-  const given = new Map();
-  for (const ref of pairsOf(part.k[state.a][order - 1]).values()) given.set(ref, (given.get(ref) || 0) + 1);
+  const R = meta.refs.length, numbers = pairsOf(part.c[R + state.a][order - 1]), counted = [...pairsOf(part.k[state.a][order - 1]).keys()];
   let best = -1, most = 0;
-  for (const [ref, count] of given) if (count > most || (count === most && ref < best)) { best = ref; most = count; }
+  for (let r = 0; r < R; r++) {
+    const held = new Set(pairsOf(part.c[r][order - 1]).values()), count = counted.filter((place) => held.has(numbers.get(place))).length;
+    if (count > most) { best = r; most = count; }
+  }
   return best;
 }
 
@@ -76,7 +79,7 @@ function drawSegmentBar(present, shown) {
     }
     if (part.kind !== 'n-gram' && present.length > 1) {
       const best = giver(part, orderOf(part));
-      children.push(make('div', { role: 'tablist', class: 'tabs', 'aria-label': 'References' }, present.map((r) => make('button', { type: 'button', role: 'tab', 'data-ref': r, 'aria-selected': String(r === refShown(present, part)), title: r === best ? 'This reference gave A most of its counts' : '', onclick: () => set({ ref: r }) }, `Reference ${r + 1}${r === best ? ' ★' : ''}`))));
+      children.push(make('div', { role: 'tablist', class: 'tabs', 'aria-label': 'References' }, present.map((r) => make('button', { type: 'button', role: 'tab', 'data-ref': r, 'aria-selected': String(r === refShown(present, part)), title: r === best ? 'This reference holds most of what was counted for A' : '', onclick: () => set({ ref: r }) }, `Reference ${r + 1}${r === best ? ' ★' : ''}`))));
     }
   }
   children.push(make('button', { type: 'button', id: 'previous', onclick: () => moveBy(-1) }, '← previous'), make('button', { type: 'button', id: 'next', onclick: () => moveBy(1) }, 'next →'));
@@ -170,7 +173,7 @@ function drawTrees(present, shown) {
     }
     const figure = tree.l.length ? (view.kind === 'dependency' ? drawArcs : drawTree)(tree, below, roots, spare, part.kind, order) : make('p', { class: 'note' }, 'no tree');
     const size = part.c ? tree.l.filter((_, node) => nodesOf(part.kind, tree, below, order, node).length && highest(part.kind, tree, below, node) >= order).length : tree.l.filter((_, node) => below[node].length).length;
-    return make('figure', { 'data-stream': stream }, make('figcaption', {}, make('b', { class: name ? 'tag ' + name : 'tag' }, title), ` ${roots.size} of ${size} ${part.c ? `${TREE_KINDS[part.kind]} ${order}` : 'inner nodes'} matched `, tree.l.length ? make('button', { type: 'button', class: 'copy', onclick: (event) => copy(svgText(figure), event.target) }, 'Copy as SVG') : null), make('div', { class: 'scroll tree' }, figure));
+    return make('figure', { 'data-stream': stream }, make('figcaption', {}, make('b', { class: name ? 'tag ' + name : 'tag' }, title), ` ${roots.size} of ${size} ${part.c ? `${TREE_KINDS[part.kind]} ${order}` : 'inner nodes'} ${name ? 'matched' : alone() ? 'matched by A' : 'matched by A or B'} `, tree.l.length ? make('button', { type: 'button', class: 'copy', onclick: (event) => copy(svgText(figure), event.target) }, 'Copy as SVG') : null), make('div', { class: 'scroll tree' }, figure));
   });
   fill($('trees'), figures, make('p', { class: 'note' }, 'Coloured: counted as matched. Dotted: found in a reference, but more often than the count allows. Grey: not matched. Point at a node to see its counterparts.'));
   lightUp($('trees'));
