@@ -1,12 +1,13 @@
 """How large a report is, how long it takes to write, and how long to open.
 
-    python bench/report.py [--sizes 1000 10000 100000] [--systems 3] [--trees-for 2000] [--browser PATH]
+    python bench/report.py [--sizes 1000 10000 100000] [--systems 3] [--trees-for 2000]
+                           [--browser PATH]
 
 Made-up segments of about 20 words with their trees (so that no parser is timed), one reference,
-metrics bleu, stm and hwcm. Before a time is printed, the corpus scores on the page are compared with
-`tm.score`. Build: processor seconds of this process at one thread. Open: from the request to the
-first complete drawing, in a headless browser driven by playwright, the best of three; left out where
-no browser is named.
+metrics bleu, stm and hwcm. Before a time is printed, the corpus scores on the page are compared
+with `tm.score`. Build: processor seconds of this process at one thread. Open: from the request to
+the first complete drawing, in a headless browser driven by playwright, the best of three; left out
+where no browser is named.
 """
 
 import argparse
@@ -55,7 +56,9 @@ def corpus(size: int, systems: int) -> tuple[dict[str, list[str]], list[list[str
         words = rng.choices(vocabulary, weights, k=shape.count("%s"))
         refs.append(shape % tuple(words))
         for number, lines in enumerate(hyps.values()):
-            own = [w if rng.random() > 0.15 + 0.05 * number else rng.choice(vocabulary) for w in words]
+            own = [
+                w if rng.random() > 0.15 + 0.05 * number else rng.choice(vocabulary) for w in words
+            ]
             form = shape if rng.random() < 0.5 else rng.choice(pool)
             own = (own * 5)[: form.count("%s")]
             lines.append(form % tuple(own))

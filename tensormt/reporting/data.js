@@ -98,9 +98,9 @@ function checkState() {
   within('a', meta.systems.length, 0);
   within('b', meta.systems.length, meta.systems.length > 1 ? 1 : 0);
   within('seg', meta.n, -1);
-  within('way', meta.buckets.length, 0);
+  if (!meta.buckets[state.way]) Object.assign(state, { way: 0, bucket: -1 });
+  if (!meta.items[state.group]) Object.assign(state, { group: 0, item: -1 });
   within('bucket', meta.buckets[state.way]?.labels.length ?? 0, -1);
-  within('group', meta.items.length, 0);
   within('item', meta.items[state.group]?.texts.length ?? 0, -1);
   within('x', meta.metrics.length, 0);
   within('y', meta.metrics.length, Math.min(1, meta.metrics.length - 1));

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Any
 
 import torch
@@ -78,7 +78,7 @@ def _trees(batch: TreeBatch) -> list[dict[str, Any]]:
     nodes, found = batch.nodes, []
     offsets = nodes.offsets.tolist()
     of_label, of_word, parents = (part.tolist() for part in (nodes.label, nodes.word, nodes.parent))
-    for low, high in zip(offsets[:-1], offsets[1:], strict=True):
+    for low, high in pairwise(offsets):
         tree: dict[str, Any] = {
             "l": [labels[i] if i >= 0 else "" for i in of_label[low:high]],
             "p": [p - low if p >= 0 else -1 for p in parents[low:high]],

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from tensormt.data.corpora import Chunk, Corpus
-from tensormt.errors import NoExplanation
+from tensormt.errors import NoExplanation, TensorMTError
 from tensormt.explanation import Explanation
 from tensormt.reading import Trees
 from tensormt.reporting.matched import CHUNK
@@ -112,6 +112,8 @@ def gather(
     progress: Callable[[int], object] = lambda count: None,
 ) -> Gathered:
     """Walk over the corpus; `names` are what the systems are called on the page."""
+    if not corpus.segments:
+        raise TensorMTError("no segments to report on: the files are empty")
     scorer.count(corpus)
     count, kinds = len(corpus.systems), scorer.metrics
     raw_hyps: list[list[str]] = [[] for _ in range(count)]

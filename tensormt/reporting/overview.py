@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from copy import copy
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -118,7 +118,7 @@ Way = tuple[str, str, list[str], np.ndarray]
 def _by_edges(title: str, unit: str, values: np.ndarray, edges: tuple[float, ...]) -> Way:
     whole = values.dtype.kind == "i"
     labels = [f"below {edges[0]}"]
-    for low, high in zip(edges[:-1], edges[1:], strict=True):
+    for low, high in pairwise(edges):
         labels.append(f"{low}–{high - 1}" if whole else f"{low} to {high}")
     labels.append(f"{edges[-1]} and more")
     index = np.where(np.isnan(values), -1, np.digitize(values, edges))

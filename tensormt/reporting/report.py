@@ -89,8 +89,6 @@ def build(
     progress: Callable[[str], object] = lambda step: None,
 ) -> Path:
     """Write the page of what was gathered."""
-    if not gathered.segments:
-        raise TensorMTError("no segments to report on: the files are empty")
     for name, table in human.items():
         if table.shape != (len(gathered.systems), gathered.segments):
             raise TensorMTError(

@@ -33,6 +33,8 @@ async function start() {
   $('theme').addEventListener('click', () => set({ theme: document.documentElement.dataset.theme === 'dark' ? 'light' : 'dark' }));
   $('differences-panel').querySelector('h2').textContent = alone() ? 'Segment scores' : 'Where they differ';
   startSegments();
+  lightUp($('texts'));
+  lightUp($('trees'));
   when('m a b', () => { drawPickers(); drawSystems(); drawMatrix(); });
   when('m a b lo hi', drawHistogram);
   when('x y theme', drawScatter);

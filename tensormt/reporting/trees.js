@@ -117,7 +117,6 @@ function drawTexts(lines) {
   });
   const key = grams ? make('p', { class: 'note' }, 'Tokens by the longest matched n-gram that holds them: ', [1, 2, 3, 4].slice(0, grams.c[0].length).flatMap((k) => [make('span', { class: 'token level' + k }, k === 4 && grams.c[0].length > 4 ? '4 and more' : String(k)), ' '])) : null;
   fill($('texts'), rowsMade, key);
-  lightUp($('texts'));
 }
 
 // numbers of items that the count took in A or B
@@ -176,7 +175,6 @@ function drawTrees(present, shown) {
     return make('figure', { 'data-stream': stream }, make('figcaption', {}, make('b', { class: name ? 'tag ' + name : 'tag' }, title), ` ${roots.size} of ${size} ${part.c ? `${TREE_KINDS[part.kind]} ${order}` : 'inner nodes'} ${name ? 'matched' : alone() ? 'matched by A' : 'matched by A or B'} `, tree.l.length ? make('button', { type: 'button', class: 'copy', onclick: (event) => copy(svgText(figure), event.target) }, 'Copy as SVG') : null), make('div', { class: 'scroll tree' }, figure));
   });
   fill($('trees'), figures, make('p', { class: 'note' }, 'Coloured: counted as matched. Dotted: found in a reference, but more often than the count allows. Grey: not matched. Point at a node to see its counterparts.'));
-  lightUp($('trees'));
 }
 
 function highest(kind, tree, below, node) {
@@ -256,9 +254,9 @@ function lightUp(box) {
     const wanted = element.dataset.class.split(' ');
     for (const other of box.querySelectorAll('[data-class]')) if (other.dataset.class.split(' ').some((number) => wanted.includes(number))) other.classList.add('lit');
   };
-  box.onpointerover = (event) => light(at(event));
-  box.onpointerleave = () => light(null);
-  box.onfocusin = (event) => light(at(event));
+  box.addEventListener('pointerover', (event) => light(at(event)));
+  box.addEventListener('pointerleave', () => light(null));
+  box.addEventListener('focusin', (event) => light(at(event)));
 }
 
 // an SVG that stands alone: colours and fonts of the page as attributes
