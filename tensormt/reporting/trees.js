@@ -231,10 +231,10 @@ function drawArcs(tree, below, roots, spare, kind, order) {
   const [inside, edges] = coverage(roots, tree, below, kind, order), x = [];
   let next = 8;
   tree.l.forEach((word, node) => { const wide = widthOf(word) + 18; x[node] = next + wide / 2; next += wide; });
-  const reach = tree.p.map((parent, node) => (parent < 0 ? 0 : Math.abs(parent - node))), most = Math.max(1, ...reach), rise = (k) => 14 + 88 * Math.sqrt(k / most), base = 122;
+  const reach = tree.p.map((parent, node) => (parent < 0 ? 0 : Math.abs(parent - node))), most = Math.max(1, ...reach), rise = (k) => 14 + 84 * Math.sqrt(k / most), base = 122;
   const svg = make('svg:svg', { width: next + 8, height: base + 36, viewBox: `0 0 ${next + 8} ${base + 36}`, class: 'drawing', role: 'img', 'aria-label': 'Dependency tree' });
   tree.p.forEach((parent, node) => {
-    if (parent < 0) { svg.append(make('svg:line', { x1: x[node], x2: x[node], y1: base - 30, y2: base - 4, class: 'stem' }), make('svg:text', { x: x[node], y: base - 34, 'text-anchor': 'middle', class: 'quiet' }, 'root')); return; }
+    if (parent < 0) { svg.append(make('svg:line', { x1: x[node], x2: x[node], y1: 14, y2: base - 4, class: 'stem' }), make('svg:text', { x: x[node], y: 10, 'text-anchor': 'middle', class: 'quiet' }, 'root')); return; }
     const top = base - rise(reach[node]), side = parent < node ? 4 : -4, from = x[parent] + side, to = x[node] - side * 0.2, bend = Math.min(24, Math.abs(to - from) / 2) * Math.sign(to - from);
     svg.append(make('svg:path', { d: `M${from} ${base - 2} L${from} ${top + 10} Q${from} ${top} ${from + bend} ${top} L${to - bend} ${top} Q${to} ${top} ${to} ${top + 10} L${to} ${base - 2}`, class: edges.has(node) ? 'edge on' : 'edge' }), make('svg:path', { d: `M${to - 3.5} ${base - 8} L${to + 3.5} ${base - 8} L${to} ${base - 1} Z`, class: edges.has(node) ? 'head on' : 'head' }));
   });
@@ -319,6 +319,6 @@ function drawWaterfall(shown) {
         k < bars.length - 1 && !bars[k + 1].sum ? make('svg:line', { x1: x(bar.to), x2: x(bar.to), y1: y + step - 6, y2: y + step + 2, class: 'axis' }) : null));
     });
     const how = part.p ? "each pair's share of the kernel with the best reference" : "what an order's matches add (Shapley value over the orders), shared evenly by them";
-    fill($('waterfall'), make('h3', {}, alone() ? `What each match adds to ${name}` : `What each match adds to ${name}, A − B`), svg, make('p', { class: 'note' }, `Segment ${whole(state.seg + 1)}; ${how}${alone() ? '' : '; counted matches as A : B'}.`));
+    fill($('waterfall'), make('h3', {}, alone() ? `What each match adds to ${name}` : `What each match adds to ${name}, A − B`), make('div', { class: 'scroll' }, svg), make('p', { class: 'note' }, `Segment ${whole(state.seg + 1)}; ${how}${alone() ? '' : '; counted matches as A : B'}.`));
   });
 }

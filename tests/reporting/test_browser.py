@@ -336,8 +336,7 @@ def test_dependency_trees_kernels_and_the_waterfall(opened, scores):
 
 
 def test_hostile_text_is_shown_as_text(opened, data):
-    hyps, refs, _ = data
-    size = len(refs[0])
+    size = len(data[2])
     for segment, tree in zip(range(size - 5, size), HOSTILE, strict=True):
         page = opened(f"#seg={segment}&m=1&sort=0&up=1")
         text = words(tree)
