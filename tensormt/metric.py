@@ -19,7 +19,8 @@ from typing import Any, ClassVar, Generic, TypeVar
 import torch
 from torch import Tensor
 
-from tensormt.errors import TensorMTError
+from tensormt.errors import NoExplanation, TensorMTError
+from tensormt.explanation import Explanation
 from tensormt.reading import Reading, reads_trees
 from tensormt.version import __version__
 
@@ -80,6 +81,10 @@ class Metric(ABC, Generic[Batch]):
     def corpus(self, hyp: Batch, refs: Sequence[Batch]) -> Tensor:
         """The corpus score, float64 []."""
         return self.score(self.statistics(hyp, refs).sum(0), segment=False)
+
+    def explain(self, hyp: Batch, refs: Sequence[Batch]) -> Explanation:
+        """What was matched, item by item; see `tm.explain`."""
+        raise NoExplanation(f"{self.name} does not say what it matched: explain one of its parts")
 
     @property
     def reads_trees(self) -> bool:
