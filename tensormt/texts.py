@@ -106,7 +106,7 @@ class Texts:
         """The trees that were given, a batch a stream."""
         if "given" not in self._made:
             if isinstance(self.trees, Written):
-                given = [self.trees(stream, self.first) for stream in self.streams]
+                given = list(self.trees.streams(self.streams, self.first))
             elif self.trees is None or callable(self.trees):
                 raise TensorMTError(_NO_TREES)
             else:

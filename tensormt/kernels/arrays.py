@@ -20,6 +20,7 @@ __all__ = [
     "argsort",
     "count_below",
     "equal",
+    "few",
     "less",
     "nonzero",
     "repeat",
@@ -37,6 +38,11 @@ __all__ = [
 Array = NDArray[Any]
 
 FEW = 1 << 11  # values: below this number the calls take longer than the work
+
+
+def few(count: int, device: torch.device, most: int = FEW) -> bool:
+    """Whether so many values lie on a CPU and are so few that calls take longer than the work."""
+    return device.type == "cpu" and count <= most
 
 
 def sort(values: Tensor) -> Tensor:

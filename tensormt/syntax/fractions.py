@@ -25,7 +25,7 @@ from torch import Tensor
 from tensormt.errors import TensorMTError
 from tensormt.explanation import Explanation
 from tensormt.kernels.arrays import nonzero, take
-from tensormt.kernels.counts import Keys, clipped, totals
+from tensormt.kernels.counts import Keys, clipped, split, totals
 from tensormt.kernels.lengths import brevity_penalty, closest
 from tensormt.kernels.matches import Occurrences, items
 from tensormt.kernels.nodes import Nodes
@@ -71,9 +71,14 @@ class Fractions(TreeMetric):
     def statistics(self, hyp: TreeBatch, refs: Sequence[TreeBatch]) -> Tensor:
         """Int64 [B,K]."""
         self.check(hyp, refs)
-        batches = [self.trees(batch) for batch in (hyp, *refs)]
-        parts = zip(*(batch.chunks(CHUNK) for batch in batches), strict=True)
-        rows = torch.cat([self._chunk(*part) for part in parts])
+        together = self.together(hyp, refs)
+        if together is not None:
+            keys = split(self.keys(together), len(hyp), 1 + len(refs))
+            rows = self._chunk((hyp, *refs), keys)
+        else:
+            batches = [self.trees(batch) for batch in (hyp, *refs)]
+            parts = zip(*(batch.chunks(CHUNK) for batch in batches), strict=True)
+            rows = torch.cat([self._chunk(part, [*map(self.keys, part)]) for part in parts])
         if self.balance == "brevity":
             near = closest(hyp.tokens, torch.stack([ref.tokens for ref in refs], 1))
             rows = torch.cat([rows, hyp.tokens[:, None], near[:, None]], 1)
@@ -86,19 +91,19 @@ class Fractions(TreeMetric):
             + {"recall": self.orders, "f1": self.orders, "brevity": 2}.get(self.balance, 0)
         )
 
-    def _chunk(self, hyp: TreeBatch, *refs: TreeBatch) -> Tensor:
+    def _chunk(self, sides: Sequence[TreeBatch], keys: Sequence[Keys]) -> Tensor:
+        """The rows of the hypothesis, the first side, given the keys of each side."""
+        (hyp, *refs), (own, *others) = sides, keys
         groups = len(hyp) * self.orders
         shape = (self.orders, len(hyp))
-        own = self.keys(hyp)
-        others = [self.keys(ref) for ref in refs]
         count = totals(own, groups).view(shape).T
         one = count.new_ones(len(hyp), 1)
         if self.balance in ("recall", "f1"):
             best = count.new_full((len(hyp),), -1, dtype=torch.float64)
             row = count.new_zeros(len(hyp), self._columns())
-            for ref, keys in zip(refs, others, strict=True):
-                both = clipped(own, [keys], groups).view(shape).T
-                candidate = torch.cat([one, both, count, totals(keys, groups).view(shape).T], 1)
+            for ref, other in zip(refs, others, strict=True):
+                both = clipped(own, [other], groups).view(shape).T
+                candidate = torch.cat([one, both, count, totals(other, groups).view(shape).T], 1)
                 score = torch.where(ref.lengths > 0, self.score(candidate, segment=True), -1)
                 row = torch.where((score > best)[:, None], candidate, row)
                 best = torch.maximum(score, best)
@@ -132,7 +137,12 @@ class Fractions(TreeMetric):
         trees, *others = (self.trees(batch) for batch in (hyp, *refs))
         only = None
         if self.balance in ("recall", "f1"):
-            rows = (self.score(self._chunk(trees, ref), segment=True) for ref in others)
+            keys = [self.keys(batch) for batch in (trees, *others)]
+            pairs = zip(others, keys[1:], strict=True)
+            rows = [
+                self.score(self._chunk([trees, ref], [keys[0], other]), segment=True)
+                for ref, other in pairs
+            ]
             present = (ref.lengths > 0 for ref in others)
             scores = [torch.where(p, row, -1.0) for p, row in zip(present, rows, strict=True)]
             only = torch.stack(scores).argmax(0)

@@ -21,6 +21,9 @@ from tensormt.kernels import hashing
 __all__ = ["Dictionary", "Pieces", "string_buffers"]
 
 
+_FEW = 128  # strings: up to here those hashed before are remembered one by one
+
+
 class Pieces(NamedTuple):
     """Strings cut into pieces: their ids 1…kinds end to end [n], where each starts, how many."""
 
@@ -50,9 +53,11 @@ class Dictionary:
     """An immutable list of different strings; the id of a string is its place."""
 
     def __init__(self, strings: Iterable[str] | pa.Array) -> None:
-        self.array: pa.Array = (
-            strings if isinstance(strings, pa.Array) else pa.array(list(strings), pa.string())
-        )
+        if isinstance(strings, pa.Array):
+            self.array: pa.Array = strings
+        else:
+            self.__dict__["strings"] = names = list(strings)
+            self.array = pa.array(names, pa.string())
 
     @classmethod
     def encode(cls, strings: Sequence[str] | pa.Array) -> tuple[Tensor, Dictionary]:
@@ -77,6 +82,8 @@ class Dictionary:
     @cached_property
     def hashes(self) -> Tensor:
         """Content hash of every string, int64 [n]: equal strings of any two dictionaries agree."""
+        if len(self) <= _FEW:
+            return hashing.of_few(self.strings)
         return hashing.of_strings(*string_buffers(self.array))
 
     @cached_property
