@@ -129,5 +129,11 @@ class Metric(ABC, Generic[Batch]):
         )
         return "|".join((self.name, *fields, f"version:{__version__}"))
 
+    @property
+    def in_short(self) -> str:
+        """Name and options in brackets, as a part of another metric's signature."""
+        name, *facts = self.signature.split("|")
+        return f"{name}({','.join(facts[:-1])})"
+
     def __repr__(self) -> str:
         return f"<{self.signature}>"

@@ -54,10 +54,4 @@ class Combined(Metric[Any]):
 
     def options(self) -> dict[str, object]:
         """The members with their options."""
-        return {"of": "+".join(map(_named, self.metrics))}
-
-
-def _named(metric: Metric[Any]) -> str:
-    """A metric in short: its signature in brackets, without the version."""
-    name, *facts = metric.signature.split("|")
-    return f"{name}({','.join(facts[:-1])})"
+        return {"of": "+".join(metric.in_short for metric in self.metrics)}

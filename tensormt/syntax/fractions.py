@@ -124,7 +124,8 @@ class Fractions(TreeMetric):
             score = recall = _mean_fraction(both, rest, floor)
             if self.balance == "f1":
                 total = precision + recall
-                score = torch.where(total > 0, 2 * precision * recall / total.clamp(min=1e-300), 0)
+                some = total > 0
+                score = torch.where(some, 2 * precision * recall / torch.where(some, total, 1), 0)
         elif self.balance == "brevity":
             score = precision * brevity_penalty(rest[..., 0], rest[..., 1])
         else:
@@ -176,6 +177,6 @@ class Fractions(TreeMetric):
 def _mean_fraction(part: Tensor, whole: Tensor, floor: Tensor) -> Tensor:
     """Mean over the orders with a whole of part / whole, zero fractions raised to the floor."""
     present = whole > 0
-    fraction = part / whole.clamp(min=1)
+    fraction = part / torch.where(present, whole, 1)
     fraction = torch.where(fraction > 0, fraction, floor[..., None])
     return (fraction * present).sum(-1) / present.sum(-1).clamp(min=1)
