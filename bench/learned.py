@@ -70,7 +70,7 @@ def surface(study: Study, spec: str) -> Tensor:
     width = max(map(len, study.references))
     streams = [[row[r] if r < len(row) else None for row in study.references] for r in range(width)]
     found = tm.score(study.texts, streams, metrics=[spec])
-    return torch.as_tensor(next(iter(found.values())).segments, dtype=torch.float64)
+    return next(iter(found.segments.values()))
 
 
 def cross_validate(
