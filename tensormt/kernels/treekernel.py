@@ -106,7 +106,7 @@ def log_kernel(
 ) -> Tensor:
     """log K of each pair of trees (tree i of a, tree i + ahead of b), float64 [B]; -inf for K = 0.
 
-    `first` is the number of the first tree, for errors; `only`: so many of the first trees of a, with
+    `first` is the number of the first tree, for errors; `only`: so many of the first trees of a,
     -inf for the others.
     """
     low, count = _matches(a, b, ahead)
