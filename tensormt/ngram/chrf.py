@@ -22,13 +22,15 @@ import torch
 from torch import Tensor
 
 from tensormt.errors import TensorMTError
+from tensormt.explanation import Explanation
 from tensormt.kernels.arrays import argsort, repeat, take
+from tensormt.kernels.matches import Occurrences, items
 from tensormt.kernels.prefixes import Sequences, shared_ngrams
-from tensormt.ngram.base import NgramMetric
+from tensormt.ngram.base import NgramMetric, occurrences
 from tensormt.ngram.comparison import Comparison
 from tensormt.ngram.frequencies import Frequencies
 from tensormt.reading import Tokens
-from tensormt.text.dictionary import Pieces
+from tensormt.text.dictionary import Dictionary, Pieces
 from tensormt.text.tokens import TokenBatch, unify
 from tensormt.typed import Number, Whole, YesNo
 
@@ -91,12 +93,16 @@ class ChrF(NgramMetric):
         hyp, *streams = unify([hyp, *ready.streams])
         best: tuple[Tensor, Tensor] | None = None
         for stream in streams:
-            rows = torch.empty(len(hyp), self.width, dtype=self.dtype, device=hyp.device)
-            for some in _parts(hyp, stream):
-                rows[some] = self._rows(hyp[some], stream[some])
-            best = self._better(best, rows, stream.lengths > 0)
+            best = self._better(best, self._against(hyp, stream), stream.lengths > 0)
         assert best is not None
         return best[1]
+
+    def _against(self, hyp: TokenBatch, ref: TokenBatch) -> Tensor:
+        """Statistics with one reference a segment, in parts."""
+        rows = torch.empty(len(hyp), self.width, dtype=self.dtype, device=hyp.device)
+        for some in _parts(hyp, ref):
+            rows[some] = self._rows(hyp[some], ref[some])
+        return rows
 
     def _rows(self, hyp: TokenBatch, ref: TokenBatch) -> Tensor:
         """Statistics of segments with one reference each."""
@@ -124,6 +130,37 @@ class ChrF(NgramMetric):
             return score, rows
         chosen = score > best[0]
         return torch.where(chosen, score, best[0]), torch.where(chosen[..., None], rows, best[1])
+
+    def explain(self, hyp: TokenBatch, refs: Sequence[TokenBatch]) -> Explanation:
+        """The n-grams of characters that were counted, then those of words."""
+        hyp, ready = self.read(hyp, refs)
+        batches = unify([hyp, *ready.streams])
+        own, others = batches[0], batches[1:]
+        scores = [
+            torch.where(ref.lengths > 0, self.score(self._against(own, ref), segment=True), -1.0)
+            for ref in others
+        ]
+        best = torch.stack(scores).argmax(0)
+        letters = [_cut(batch, "characters") for batch in batches]
+        sides = [occurrences(batch, self.max_order) for batch in letters]
+        words: list[TokenBatch] = []
+        if self.word_order:
+            words = [_cut(batch, "words") for batch in batches]
+            longer = [occurrences(batch, self.word_order) for batch in words]
+            sides = [
+                Occurrences(*map(torch.cat, zip(side, _behind(more, self.max_order), strict=True)))
+                for side, more in zip(sides, longer, strict=True)
+            ]
+        return Explanation(
+            "character",
+            letters[0],
+            letters[1:],
+            items(sides[0], sides[1:], best),
+            columns=[[3 * order] for order in range(1, self.max_order + self.word_order + 1)],
+            best=best,
+            words=words,
+            characters=self.max_order,
+        )
 
     def count(self, part: Comparison, table: Frequencies | None) -> Tensor:
         """The same statistics from a comparison of token ids, which are characters."""
@@ -183,6 +220,20 @@ def _sequences(batch: TokenBatch, what: str) -> tuple[Sequences, int]:
     segment, _ = repeat(batch.lengths)
     lengths = torch.zeros_like(batch.lengths).index_add_(0, segment, sizes)
     return Sequences(symbols, lengths), pieces.kinds
+
+
+def _cut(batch: TokenBatch, what: str) -> TokenBatch:
+    """The characters or words of a batch as its tokens."""
+    symbols, _ = _sequences(batch, what)
+    if batch.dictionary is None:
+        return batch
+    names = Dictionary(getattr(batch.dictionary, what).names)
+    return TokenBatch(symbols.symbols - 1, symbols.lengths, names, "none", batch.lowercase)
+
+
+def _behind(words: Occurrences, orders: int) -> Occurrences:
+    """N-grams of words, whose orders are numbered behind those of characters."""
+    return words._replace(order=words.order + orders)
 
 
 def _largest(batch: TokenBatch) -> int:

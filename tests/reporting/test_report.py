@@ -68,9 +68,15 @@ class Page(HTMLParser):
         return np.ascontiguousarray(planes.reshape(kind.itemsize, -1).T).view(kind)[:, 0]
 
     def texts(self, column):
-        data, ends = self.bytes(f"b{column['b']}"), self.array(column["sizes"]).cumsum()
-        starts = [0, *ends[:-1].tolist()]
-        return [data[a:b].decode() for a, b in zip(starts, ends.tolist(), strict=True)]
+        lines, left = [], self.meta["n"]
+        for block in column["blocks"]:
+            data, size = self.bytes(f"b{block}"), min(column["each"], left)
+            text, at = data[4 * size :].decode().encode("utf-16-le"), 0
+            for units in np.frombuffer(data[: 4 * size], "<u4").tolist():
+                lines.append(text[2 * at : 2 * (at + units)].decode("utf-16-le"))
+                at += units
+            left -= size
+        return lines
 
     def cards(self):
         blocks = self.meta["drawn"]["blocks"]
@@ -114,8 +120,9 @@ def test_p_values_are_those_of_compare(page):
     assert len(rows) == 6
     for metric in page.meta["metrics"]:
         assert len(metric["pairs"]) == 3
-        for a, b, p, holm in metric["pairs"]:
+        for a, b, p, holm, gap, n in metric["pairs"]:
             row = rows[metric["name"], a, b]
+            assert (gap, n) == (number(row.baseline_score - row.score), 4)
             assert (p, holm) == (number(row.p), number(row.p_holm))
             assert metric["intervals"][b] == [number(row.low), number(row.high)]
 
@@ -124,7 +131,7 @@ def test_buckets_hold_what_their_segments_score(page):
     ways = {way["title"]: way for way in page.meta["buckets"]}
     assert set(ways) == {"agreement among references", "document"}  # all have below 10 words
     way = ways["document"]
-    assert (way["labels"], way["n"]) == (["d1", "d2"], [2, 2])
+    assert (way["labels"], way["n"]) == (["d1", "d2"], [[2, 2, 2], [2, 2, 2]])
     assert page.array(way["index"]).tolist() == [1, 1, 2, 2]
     for k, rows in enumerate((slice(0, 2), slice(2, 4))):
         for s, lines in enumerate(HYPS.values()):
