@@ -162,7 +162,10 @@ def _items(items: list[Item], packed: Packed) -> list[dict[str, Any]]:
     for item in items:
         groups.setdefault((item.leaf, item.order), []).append(item)
     found = []
-    for (leaf, order), members in groups.items():
+    # characters behind all others: they tell the least
+    for (leaf, order), members in sorted(
+        groups.items(), key=lambda group: group[1][0].kind == "character"
+    ):
         steps = [np.diff(item.segments, prepend=0) for item in members]
         found.append(
             {

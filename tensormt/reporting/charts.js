@@ -73,7 +73,8 @@ async function drawScatter() {
   const [mx, my] = [metricOf(state.x), metricOf(state.y)];
   const [xs, ys] = await Promise.all([differences(state.x), differences(state.y)]);
   const width = 520, height = 220, left = 60, right = 10, bottom = 44, ratio = 2;
-  const spanX = range(xs), spanY = range(ys), ticksX = ticks(...spanX, 6), ticksY = ticks(...spanY, 4);
+  const wider = ([low, high]) => [low - (high - low) * 0.03, high + (high - low) * 0.03];
+  const spanX = wider(range(xs)), spanY = wider(range(ys)), ticksX = ticks(...spanX, 6), ticksY = ticks(...spanY, 4);
   const x = scale(...spanX, left + 4, width - right), y = scale(...spanY, height - bottom - 4, 12);
   const canvas = make('canvas', { width: width * ratio, height: height * ratio, class: 'chart' });
   const pen = canvas.getContext('2d'), style = getComputedStyle(document.documentElement);

@@ -30,6 +30,7 @@ from tensormt.texts import Texts
 __all__ = ["Gathered", "Leaf", "Tally", "gather"]
 
 _LETTERS = 20_000  # outputs whose character n-grams are tallied: a hundred times their words
+_SHORTEST = 3  # characters of an n-gram worth a tally
 
 
 class Leaf(NamedTuple):
@@ -81,7 +82,10 @@ class Tally:
         items = found.items
         if items is None:
             return
-        chosen = items.counted.cpu().numpy()
+        wanted = (
+            items.counted & (items.hyp.order >= _SHORTEST) if found.characters else items.counted
+        )
+        chosen = wanted.cpu().numpy()
         segment, order, place, key = (part.cpu().numpy()[chosen] for part in items.hyp)
         self.parts.append(
             (

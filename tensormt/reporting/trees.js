@@ -23,7 +23,8 @@ const onTrees = (k) => TREE_KINDS.includes(meta.views[k].kind);
 function shownView() {
   if (state.view >= 0) return state.view;
   const all = [...meta.views.keys()], own = all.filter((k) => meta.views[k].metric === state.m);
-  return own.find(onTrees) ?? all.find(onTrees) ?? own[0] ?? (all.length ? 0 : -1);
+  const richest = (list) => list.filter(onTrees).sort((i, j) => meta.views[j].orders.length - meta.views[i].orders.length || i - j)[0];
+  return richest(own) ?? all.find(onTrees) ?? own[0] ?? (all.length ? 0 : -1);
 }
 
 async function drawSegment() {
@@ -74,7 +75,7 @@ function drawSegmentBar(present, shown) {
       const order = orderOf(part);
       const slider = make('input', { type: 'range', id: 'depth', min: 1, max: part.c[0].length, step: 1, oninput: (event) => set({ d: Number(event.target.value) }) });
       slider.value = order;
-      if (part.kind !== 'n-gram') children.push(make('label', {}, meta.views[shown].orders[0].replace(/ *1$/, '') + ' ', slider, make('output', {}, ` ${order}`)));
+      if (part.kind !== 'n-gram' && part.c[0].length > 1) children.push(make('label', {}, meta.views[shown].orders[0].replace(/ *1$/, '') + ' ', slider, make('output', {}, ` ${order}`)));
     }
     if (onTrees(shown) && present.length > 1) {
       const best = giver(part, orderOf(part));

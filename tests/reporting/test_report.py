@@ -340,6 +340,47 @@ def test_a_judged_set_brings_human_scores(tmp_path):
     assert page.meta["qarla"]["cases"] == 3  # with three references
 
 
+def test_missing_outputs_are_left_out(tmp_path):
+    """A judged set without some outputs: scores, pairs and people are over what is there."""
+    hyps = {name: list(lines) for name, lines in HYPS.items()}
+    hyps["B"][1] = None
+    rows = [
+        json.dumps(
+            {
+                "refs": [stream[i] for stream in REFS if stream[i]],
+                "sys": {
+                    name: {"hyp": lines[i], "scores": {"f": i + len(name)}}
+                    for name, lines in hyps.items()
+                },
+            }
+        )
+        for i in range(4)
+    ]
+    path, out = tmp_path / "set.jsonl", tmp_path / "out.html"
+    path.write_text("\n".join(rows), encoding="utf-8")
+    assert main(["report", "-i", str(path), "-m", "bleu", "chrf", "-o", str(out), "-q"]) == 0
+    page = Page(out.read_text(encoding="utf-8"))
+    assert page.meta["outputs"] == [4, 3, 4]
+    kept = [0, 2, 3]
+    for metric in page.meta["metrics"]:
+        name = metric["name"]
+        refs = [[stream[i] for i in kept] for stream in REFS]
+        score = {
+            system: tm.score([lines[i] for i in kept], refs, [name])
+            for system, lines in hyps.items()
+        }
+        assert metric["scores"][1] == number(score["B"].corpus[name])
+        assert metric["scores"][0] != number(score["A"].corpus[name])  # over all four
+        column = page.array(metric["columns"][1])
+        assert np.isnan(column).tolist() == [False, True, False, False]
+        pairs = {(a, b): (gap, n) for a, b, _, _, gap, n in metric["pairs"]}
+        gap = score["A"].corpus[name] - score["B"].corpus[name]
+        assert pairs[0, 1] == (number(gap), 3)
+        assert pairs[0, 2][1] == 4
+    assert page.meta["correlations"]["n"] == 11
+    assert {row["n"] for row in page.meta["people"]} == {11}
+
+
 def test_explain_prints_what_was_matched(tmp_path, capsys):
     for name, lines in (("r.ptb", TREES[:1]), ("h.ptb", TREES[1:])):
         (tmp_path / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
