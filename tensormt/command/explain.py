@@ -100,7 +100,16 @@ def _told(spec: str, score: float, found: Explained | None, everything: bool) ->
     """The items of one metric, a line for each different one."""
     if found is None:
         return f"{spec} {score:.4f}: this metric does not say what it matched"
-    lines = [f"{spec} {score:.4f}"]
+    return "\n".join([f"{spec} {score:.4f}", *_lines(found, everything)])
+
+
+def _lines(found: Explained, everything: bool) -> list[str]:
+    if found.members:
+        listed = []
+        for member in found.members:
+            listed += [f"  {member.name} × {member.weight:.4g}", *_lines(member.found, everything)]
+        return listed
+    lines = []
     if found.pairs:
         best = max({pair.reference for pair in found.pairs}, key=found.kernel)
         total = found.kernel(best)
@@ -108,10 +117,11 @@ def _told(spec: str, score: float, found: Explained | None, everything: bool) ->
         shown = pairs if everything else pairs[:20]
         lines.append(f"  {len(pairs)} pairs of nodes, K = {total:.6g} with reference {best + 1}")
         lines += [f"  {pair.share / total:7.2%}  {pair.text}" for pair in shown]
-        return "\n".join(lines)
+        return lines
     totals = Counter(match.order for match in found.matches)
     for order, total in totals.items():
-        lines.append(f"  {found.kind}s of {order}: {found.counts.get(order, 0)} of {total} matched")
+        number = found.counts.get(order, 0)
+        lines.append(f"  {found.names[order - 1]}: {number} of {total} matched")
         items = [match for match in found.matches if match.order == order]
         counted = Counter(match.text for match in items if match.counted)
         missed = Counter(match.text for match in items if not match.counted)
@@ -121,7 +131,7 @@ def _told(spec: str, score: float, found: Explained | None, everything: bool) ->
             lines.append(f"    + {text}{_times(count)}  [{where}]")
         if everything:
             lines += [f"    - {text}{_times(count)}" for text, count in missed.items()]
-    return "\n".join(lines)
+    return lines
 
 
 def _times(count: int) -> str:
@@ -132,5 +142,15 @@ def _plain(score: float, found: Explained | None) -> dict[str, Any]:
     """For JSON."""
     if found is None:
         return {"score": score}
+    return {"score": score, **_items(found)}
+
+
+def _items(found: Explained) -> dict[str, Any]:
+    if found.members:
+        members = [
+            {"name": member.name, "weight": member.weight, **_items(member.found)}
+            for member in found.members
+        ]
+        return {"kind": found.kind, "members": members}
     rows = [match._asdict() for match in found.matches] or [p._asdict() for p in found.pairs]
-    return {"score": score, "kind": found.kind, "items": rows}
+    return {"kind": found.kind, "items": rows}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tensormt.command import options
 from tensormt.command.progress import Progress
+from tensormt.data.outputs import output_path
 from tensormt.errors import TensorMTError
 
 if TYPE_CHECKING:  # torch takes a second to import: only a command that runs needs it
@@ -59,12 +60,13 @@ def run(args: argparse.Namespace) -> int:
     from tensormt.reporting.gather import gather
 
     count = None if args.trees_for == "all" else _number(args.trees_for)
-    corpus, scorer, human = _load(args)
+    output_path(args.output, options.input_files(args))
+    corpus, scorer, human, present = _load(args)
     shown = options.names(corpus.systems)
     with Progress(corpus.segments, "report", quiet=args.quiet) as bar:
         options.watch(scorer.trees, bar)
         size = options.chunk_size(args, scorer)
-        gathered = gather(scorer, corpus, list(shown.values()), size, bar)
+        gathered = gather(scorer, corpus, list(shown.values()), size, bar, present)
     path = build(gathered, args.output, human, count, args.title)
     print(f"{path}: {corpus.segments:,} segments, {path.stat().st_size:,} bytes", file=sys.stderr)
     return 0
@@ -76,10 +78,12 @@ def _number(text: str) -> int:
     return int(text)
 
 
-def _load(args: argparse.Namespace) -> tuple[Corpus, Scorer, dict[str, Any]]:
-    """Corpus, scorer and human scores; a judged set is told by its rows."""
+def _load(args: argparse.Namespace) -> tuple[Corpus, Scorer, dict[str, Any], Any]:
+    """Corpus, scorer, human scores, where outputs are; a judged set is told by its rows."""
     if len(args.input) > 1 or args.refs or not _is_judged(args.input[0]):
-        return (*options.load(args), {})
+        return (*options.load(args), {}, None)
+    import numpy as np
+
     from tensormt.data.corpora import Corpus
     from tensormt.data.judged import read_jsonl
     from tensormt.scoring import Scorer
@@ -90,7 +94,8 @@ def _load(args: argparse.Namespace) -> tuple[Corpus, Scorer, dict[str, Any]]:
     hyps: dict[str, Any] = dict(zip(test.systems, test.outputs, strict=True))
     scorer = Scorer(list(dict.fromkeys(args.metrics)), device=options.choose_device(args.device))
     scorer.trees = options.trees_for(args, scorer.metrics.values())
-    return Corpus.of_lists(hyps, refs, test.documents), scorer, test.human
+    present = np.array([[line is not None for line in lines] for lines in test.outputs])
+    return Corpus.of_lists(hyps, refs, test.documents), scorer, test.human, present
 
 
 def _is_judged(path: str) -> bool:

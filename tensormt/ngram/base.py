@@ -28,9 +28,19 @@ from tensormt.text.tokenizer import check_name
 from tensormt.text.tokens import TokenBatch
 from tensormt.typed import Name, Whole, YesNo
 
-__all__ = ["NgramMetric", "TestSetMetric", "choose"]
+__all__ = ["NgramMetric", "TestSetMetric", "choose", "occurrences"]
 
 Self = TypeVar("Self", bound="TestSetMetric")
+
+
+def occurrences(batch: TokenBatch, max_order: int) -> Occurrences:
+    """All n-grams of a batch up to an order, with where they stand."""
+    segment, place = repeat(batch.lengths)
+    parts = []
+    for order, (key, start) in enumerate(orders(batch, max_order), 1):
+        number = torch.full_like(start, order)
+        parts.append(Occurrences(segment[start], number, place[start], key))
+    return Occurrences(*(torch.cat(part) for part in zip(*parts, strict=True)))
 
 
 def choose(what: str, value: str, known: Sequence[str]) -> str:
@@ -117,21 +127,13 @@ class NgramMetric(Metric[TokenBatch]):
     def explain(self, hyp: TokenBatch, refs: Sequence[TokenBatch]) -> Explanation:
         """The n-grams that were counted."""
         hyp, ready = self.read(hyp, refs)
-        sides = [self._occurrences(batch) for batch in (hyp, *ready)]
+        sides = [occurrences(batch, self.max_order) for batch in (hyp, *ready)]
         columns = [self.columns_of(order) for order in range(1, self.max_order + 1)]
         return Explanation("n-gram", hyp, ready, items(sides[0], sides[1:]), columns=columns)
 
     def columns_of(self, order: int) -> list[int]:
         """The statistics that hold the matches of an order."""
         return [2 + order]
-
-    def _occurrences(self, batch: TokenBatch) -> Occurrences:
-        segment, place = repeat(batch.lengths)
-        parts = []
-        for order, (key, start) in enumerate(orders(batch, self.max_order), 1):
-            number = torch.full_like(start, order)
-            parts.append(Occurrences(segment[start], number, place[start], key))
-        return Occurrences(*(torch.cat(part) for part in zip(*parts, strict=True)))
 
 
 class TestSetMetric(NgramMetric):

@@ -22,13 +22,15 @@ import torch
 from torch import Tensor
 
 from tensormt.errors import TensorMTError
+from tensormt.explanation import Explanation
 from tensormt.kernels.arrays import argsort, repeat, search, take
+from tensormt.kernels.matches import Occurrences, items
 from tensormt.kernels.prefixes import Sequences, shared_ngrams
-from tensormt.ngram.base import NgramMetric
+from tensormt.ngram.base import NgramMetric, occurrences
 from tensormt.ngram.comparison import Comparison
 from tensormt.ngram.frequencies import Frequencies
 from tensormt.reading import Tokens
-from tensormt.text.dictionary import Pieces
+from tensormt.text.dictionary import Dictionary, Pieces
 from tensormt.text.tokens import TokenBatch, unify
 from tensormt.typed import Number, Whole, YesNo
 
@@ -88,12 +90,15 @@ class ChrF(NgramMetric):
     def statistics(self, hyp: TokenBatch, refs: Sequence[TokenBatch]) -> Tensor:
         """Int64 [B,K]."""
         hyp, ready = self.read(hyp, refs)
-        batches = unify([hyp, *ready.streams])
+        return self._rows(unify([hyp, *ready.streams]))
+
+    def _rows(self, batches: Sequence[TokenBatch]) -> Tensor:
+        """Statistics of the first batch against the others, all of one dictionary."""
         counted = [(_sequences(batches, "characters"), self.max_order)]
         if self.word_order:
             counted.append((_sequences(batches, "words"), self.word_order))
         present = torch.stack([batch.lengths > 0 for batch in batches[1:]])
-        rows = torch.empty(len(hyp), self.width, dtype=self.dtype, device=hyp.device)
+        rows = torch.empty(len(batches[0]), self.width, dtype=self.dtype, device=batches[0].device)
         for some in _parts(batches):
             blocks = []
             for (sequences, kinds), orders in counted:
@@ -113,6 +118,37 @@ class ChrF(NgramMetric):
         score = torch.where(present, self.score(rows, segment=True), -1.0)
         best = score.argmax(0)  # the first of equal ones
         return rows.gather(0, best[None, ..., None].expand(1, *rows.shape[1:]))[0]
+
+    def explain(self, hyp: TokenBatch, refs: Sequence[TokenBatch]) -> Explanation:
+        """The n-grams of characters that were counted, then those of words."""
+        hyp, ready = self.read(hyp, refs)
+        batches = unify([hyp, *ready.streams])
+        own, others = batches[0], batches[1:]
+        scores = [
+            torch.where(ref.lengths > 0, self.score(self._rows([own, ref]), segment=True), -1.0)
+            for ref in others
+        ]
+        best = torch.stack(scores).argmax(0)
+        letters = [_as_tokens(batch, "characters") for batch in batches]
+        sides = [occurrences(batch, self.max_order) for batch in letters]
+        words: list[TokenBatch] = []
+        if self.word_order:
+            words = [_as_tokens(batch, "words") for batch in batches]
+            longer = [occurrences(batch, self.word_order) for batch in words]
+            sides = [
+                Occurrences(*map(torch.cat, zip(side, _behind(more, self.max_order), strict=True)))
+                for side, more in zip(sides, longer, strict=True)
+            ]
+        return Explanation(
+            "character",
+            letters[0],
+            letters[1:],
+            items(sides[0], sides[1:], best),
+            columns=[[3 * order] for order in range(1, self.max_order + self.word_order + 1)],
+            best=best,
+            words=words,
+            characters=self.max_order,
+        )
 
     def count(self, part: Comparison, table: Frequencies | None) -> Tensor:
         """The same statistics from a comparison of token ids, which are characters."""
@@ -182,6 +218,20 @@ def _cut(batch: TokenBatch, pieces: Pieces) -> Sequences:
     starts = take(ends, batch.starts)
     lengths = take(ends, batch.starts + batch.lengths) - starts
     return Sequences(take(pieces.ids.to(batch.device), place), starts, lengths)
+
+
+def _as_tokens(batch: TokenBatch, what: str) -> TokenBatch:
+    """The characters or words of a batch as its tokens."""
+    if batch.dictionary is None:
+        return batch
+    (cut,), _ = _sequences([batch], what)
+    names = Dictionary(getattr(batch.dictionary, what).names)
+    return TokenBatch(cut.symbols - 1, cut.lengths, names, "none", batch.lowercase)
+
+
+def _behind(words: Occurrences, orders: int) -> Occurrences:
+    """N-grams of words, whose orders are numbered behind those of characters."""
+    return words._replace(order=words.order + orders)
 
 
 def _parts(batches: Sequence[TokenBatch]) -> Iterator[Tensor]:

@@ -19,6 +19,8 @@ import torch
 from torch import Tensor
 
 from tensormt.data.corpora import Corpus
+from tensormt.data.lines import lines_of, names_of, streams_of
+from tensormt.data.outputs import output_path
 from tensormt.errors import TensorMTError
 from tensormt.metric import Metric
 from tensormt.reporting import overview
@@ -40,7 +42,7 @@ Lines = Sequence[str | None] | TreeBatch
 
 
 def report(
-    hyps: Mapping[str, Sequence[str]],
+    hyps: Mapping[str, Sequence[str | None]],
     refs: Sequence[Sequence[str | None]],
     metrics: Sequence[str | Metric[Any]] = ("bleu", "stm", "hwcm"),
     path: str | PathLike[str] = "report.html",
@@ -55,6 +57,7 @@ def report(
 ) -> Path:
     """Write a page about systems, hyps {system: N segments}, against R reference streams.
 
+    None is a segment without an output: it is left out, and the page says how many there are.
     `trees`: True where all texts are bracketings, or ({system: trees}, R of trees) beside the text.
     `docs`: a document id for each segment. `human`: scores of people by name, float64 [S,N], NaN
     where there is none. `trees_for`: how many segments have their trees drawn, None for all.
@@ -63,21 +66,25 @@ def report(
     >>> path.read_text(encoding="utf-8").startswith("<!doctype html>")
     True
     """
-    if not hyps or any(isinstance(lines, str) for lines in hyps.values()):
+    output_path(Path(path))  # before the work
+    if not isinstance(hyps, Mapping) or not hyps:
         raise TensorMTError("hyps is {system: list of segments}: give at least one system")
+    lines = {str(name): lines_of(given, f"hyps[{name!r}]") for name, given in hyps.items()}
+    streams = streams_of(refs)
     scorer = Scorer(metrics, device=device)
-    corpus = Corpus.of_lists(dict(hyps), refs, docs)
+    corpus = Corpus.of_lists(dict(lines), streams, None if docs is None else names_of(docs, "docs"))
+    present = np.array([[line is not None for line in own] for own in lines.values()])
     if not isinstance(trees, bool):
         given = [*(trees[0][name] for name in hyps), *trees[1]]
         batches = [t if isinstance(t, TreeBatch) else TreeBatch.from_brackets(t) for t in given]
-        scorer.trees = Aligned(batches, [corpus.segments] * (len(hyps) + len(refs)))
+        scorer.trees = Aligned(batches, [corpus.segments] * (len(hyps) + len(streams)))
     elif trees:
         scorer.trees = Written()
     elif scorer.needs_trees:
         from tensormt.parser.cache import tree_source
 
         scorer.trees = tree_source(parser, device)
-    return build(gather(scorer, corpus), path, human or {}, trees_for, title)
+    return build(gather(scorer, corpus, present=present), path, human or {}, trees_for, title)
 
 
 def build(
@@ -95,7 +102,7 @@ def build(
                 f"human scores {name!r} are {list(table.shape)}: expected "
                 f"[{len(gathered.systems)}, {gathered.segments}], systems by segments"
             )
-    packed = Packed()
+    out, packed = output_path(Path(path)), Packed()
     progress("scores")
     scores = {name: gathered.scores(name) for name in gathered.statistics}
     totals = overview.systems(gathered)
@@ -119,6 +126,7 @@ def build(
         "version": __version__,
         "n": gathered.segments,
         "systems": gathered.systems,
+        "outputs": gathered.present.sum(1).tolist(),
         "refs": [packed.texts(lines) for lines in gathered.refs],
         "hyps": [packed.texts(lines) for lines in gathered.hyps],
         "docs": None if gathered.docs is None else packed.texts(gathered.docs),
@@ -134,7 +142,17 @@ def build(
     meta["items"] = _items(items_of(gathered), packed)
     progress("trees")
     meta["drawn"] = _drawn(gathered, largest(scores, trees_for), packed)
-    write(Path(path), title, meta, packed)
+    order = list(gathered.scorer.metrics)
+    meta["views"] = [
+        {
+            "name": name,
+            "metric": order.index(leaf.metric),
+            "kind": leaf.found.kind,
+            "orders": [leaf.found.name(k) for k in range(1, len(leaf.found.columns) + 1)],
+        }
+        for name, (leaf, *_) in gathered.explained([0]).items()
+    ]
+    write(out, title, meta, packed)
     return Path(path)
 
 
@@ -142,13 +160,17 @@ def _items(items: list[Item], packed: Packed) -> list[dict[str, Any]]:
     """By metric and order: texts, counts and segments of the items."""
     groups: dict[tuple[str, int], list[Item]] = {}
     for item in items:
-        groups.setdefault((item.metric, item.order), []).append(item)
+        groups.setdefault((item.leaf, item.order), []).append(item)
     found = []
-    for (metric, order), members in groups.items():
+    # characters behind all others: they tell the least
+    for (leaf, order), members in sorted(
+        groups.items(), key=lambda group: group[1][0].kind == "character"
+    ):
         steps = [np.diff(item.segments, prepend=0) for item in members]
         found.append(
             {
-                "metric": metric,
+                "metric": leaf,
+                "name": members[0].name,
                 "kind": members[0].kind,
                 "order": order,
                 "texts": [item.text for item in members],
@@ -171,9 +193,10 @@ def largest(scores: Mapping[str, np.ndarray], count: int | None) -> list[int]:
         return list(range(size))
     reach = np.zeros(size)
     for table in scores.values():
-        spread = max(float(table.std()), 1e-12)
-        gap = np.ptp(table, axis=0) if len(table) > 1 else table.max() - table[0]
-        reach = np.maximum(reach, gap / spread)
+        spread = max(float(np.nanstd(table)), 1e-12)
+        low, high = np.fmin.reduce(table), np.fmax.reduce(table)  # of the outputs that are there
+        gap = high - low if len(table) > 1 else np.nanmax(table) - table[0]
+        reach = np.fmax(reach, gap / spread)
     chosen: list[int] = sorted(np.argsort(-reach, kind="stable")[:count].tolist())
     return chosen
 

@@ -26,7 +26,8 @@ async function drawHistogram() {
   let [low, high] = range(values);
   if (!alone()) { const edge = Math.max(Math.abs(low), Math.abs(high)); low = -edge; high = edge; }
   const x = scale(low, high, left, width - right), counts = new Array(bins).fill(0);
-  for (const value of values) counts[Math.min(bins - 1, Math.floor(((value - low) / (high - low)) * bins))]++;
+  let n = 0;
+  for (const value of values) if (!Number.isNaN(value)) { n++; counts[Math.min(bins - 1, Math.floor(((value - low) / (high - low)) * bins))]++; }
   const most = Math.max(...counts), y = scale(0, most, height - bottom, 12);
   const title = alone() ? `${metric.name} of ${meta.systems[state.a]}` : `${metric.name}: ${meta.systems[state.a]} − ${meta.systems[state.b]}`;
   const svg = make('svg:svg', { viewBox: `0 0 ${width} ${height}`, class: 'chart', role: 'img', 'aria-label': `Histogram of ${title}` });
@@ -40,7 +41,7 @@ async function drawHistogram() {
   for (const value of ticks(0, most, 4).filter(Number.isInteger))
     svg.append(make('svg:text', { x: left - 5, y: y(value) + 4, 'text-anchor': 'end' }, whole(value)));
   svg.append(make('svg:line', { x1: left, x2: width - right, y1: height - bottom, y2: height - bottom, class: 'axis' }));
-  svg.append(make('svg:text', { x: (left + width) / 2, y: height - 8, 'text-anchor': 'middle' }, `${title} (segment scores, n = ${whole(values.length)})`));
+  svg.append(make('svg:text', { x: (left + width) / 2, y: height - 8, 'text-anchor': 'middle' }, `${title} (segment scores, n = ${whole(n)})`));
   const shade = make('svg:rect', { y: 8, height: height - bottom - 8, class: 'brush' });
   svg.append(shade);
   const drawBrush = () => {
@@ -72,7 +73,9 @@ async function drawScatter() {
   const [mx, my] = [metricOf(state.x), metricOf(state.y)];
   const [xs, ys] = await Promise.all([differences(state.x), differences(state.y)]);
   const width = 520, height = 220, left = 60, right = 10, bottom = 44, ratio = 2;
-  const x = scale(...range(xs), left + 4, width - right), y = scale(...range(ys), height - bottom - 4, 12);
+  const wider = ([low, high]) => [low - (high - low) * 0.03, high + (high - low) * 0.03];
+  const spanX = wider(range(xs)), spanY = wider(range(ys)), ticksX = ticks(...spanX, 6), ticksY = ticks(...spanY, 4);
+  const x = scale(...spanX, left + 4, width - right), y = scale(...spanY, height - bottom - 4, 12);
   const canvas = make('canvas', { width: width * ratio, height: height * ratio, class: 'chart' });
   const pen = canvas.getContext('2d'), style = getComputedStyle(document.documentElement);
   pen.scale(ratio, ratio);
@@ -80,24 +83,24 @@ async function drawScatter() {
   for (const i of rows.order) chosen[i] = 1;
   pen.strokeStyle = style.getPropertyValue('--line');
   pen.beginPath();
-  for (const value of ticks(...range(xs), 6)) { pen.moveTo(x(value), 12); pen.lineTo(x(value), height - bottom); }
-  for (const value of ticks(...range(ys), 4)) { pen.moveTo(left, y(value)); pen.lineTo(width - right, y(value)); }
+  for (const value of ticksX) { pen.moveTo(x(value), 12); pen.lineTo(x(value), height - bottom); }
+  for (const value of ticksY) { pen.moveTo(left, y(value)); pen.lineTo(width - right, y(value)); }
   pen.stroke();
   const size = meta.n > 20000 ? 2 : meta.n > 500 ? 3 : 6;
   for (const on of [0, 1]) {
     pen.fillStyle = style.getPropertyValue(on ? '--accent' : '--faint');
     pen.globalAlpha = meta.n > 20000 ? 0.25 : 0.7;
-    for (let i = 0; i < meta.n; i++) if (chosen[i] === on) pen.fillRect(x(xs[i]) - size / 2, y(ys[i]) - size / 2, size, size);
+    for (let i = 0; i < meta.n; i++) if (chosen[i] === on && !Number.isNaN(xs[i])) pen.fillRect(x(xs[i]) - size / 2, y(ys[i]) - size / 2, size, size);
   }
   pen.globalAlpha = 1;
   pen.fillStyle = style.getPropertyValue('--text');
   pen.font = '11px system-ui, sans-serif';
   pen.textAlign = 'center';
-  for (const value of ticks(...range(xs), 6)) pen.fillText(tick(value), x(value), height - bottom + 16);
+  for (const value of ticksX) pen.fillText(tick(value), x(value), height - bottom + 16);
   const what = alone() ? '' : ', A − B';
-  pen.fillText(`${mx.name}${what} (n = ${whole(meta.n)})`, (left + width) / 2, height - 8);
+  pen.fillText(`${mx.name}${what} (n = ${whole(xs.reduce((sum, value) => sum + !Number.isNaN(value), 0))})`, (left + width) / 2, height - 8);
   pen.textAlign = 'right';
-  for (const value of ticks(...range(ys), 4)) pen.fillText(tick(value), left - 4, y(value) + 4);
+  for (const value of ticksY) pen.fillText(tick(value), left - 4, y(value) + 4);
   pen.save();
   pen.translate(12, (height - bottom) / 2);
   pen.rotate(-Math.PI / 2);

@@ -15,7 +15,7 @@ async function unpack(id) {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-const decode = (bytes) => new TextDecoder().decode(bytes);
+const decode = (bytes) => new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
 const readJson = async (id) => JSON.parse(decode(await unpack(id)));
 
 // numbers lie by bytes: all lowest ones first
@@ -27,13 +27,15 @@ async function readArray(column) {
   return new kind(bytes.buffer);
 }
 
-// lines are decoded one by one, when they are shown or searched
-async function readTexts(column) {
-  const [bytes, sizes] = await Promise.all([unpack('b' + column.b), readArray(column.sizes)]);
-  const ends = new Float64Array(sizes.length + 1);
-  for (let i = 0; i < sizes.length; i++) ends[i + 1] = ends[i] + sizes[i];
-  const decoder = new TextDecoder();
-  return (i) => decoder.decode(bytes.subarray(ends[i], ends[i + 1]));
+// lines lie in blocks of `each`, unpacked when one of them is shown or searched
+function textsOf(column) {
+  const blocks = column.blocks.map((b, k) => once(async () => {
+    const bytes = await unpack('b' + b), size = Math.min(column.each, meta.n - k * column.each), lines = new Array(size);
+    const sizes = new Uint32Array(bytes.buffer, 0, size), text = decode(bytes.subarray(4 * size));
+    for (let i = 0, at = 0; i < size; i++) lines[i] = text.slice(at, (at += sizes[i]));
+    return lines;
+  }));
+  return { blocks, at: async (i) => (await blocks[Math.floor(i / column.each)]())[i % column.each] };
 }
 
 const once = (make) => { let made; return () => (made ??= make()); };
@@ -104,7 +106,7 @@ function checkState() {
   within('item', meta.items[state.group]?.texts.length ?? 0, -1);
   within('x', meta.metrics.length, 0);
   within('y', meta.metrics.length, Math.min(1, meta.metrics.length - 1));
-  within('view', meta.metrics.length, -1);
+  within('view', meta.views.length, -1);
   within('d', 1e6, 0);
   if (!/^(\d+|[ab]\d*|d\d*)$/.test(state.sort)) state.sort = 'd';
 }
@@ -123,6 +125,7 @@ function tell(changed) { for (const [keys, action] of listeners) if (keys.some((
 const when = (keys, action) => listeners.push([keys.split(' '), action]);
 
 const alone = () => meta.systems.length < 2;
+const lacking = () => meta.outputs.reduce((sum, count) => sum + meta.n - count, 0);
 const scores = (m, s) => meta.columnsRead[m][s]();
 async function differences(m) {
   const a = await scores(m, state.a);

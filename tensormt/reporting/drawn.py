@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from itertools import combinations, pairwise
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -31,27 +32,33 @@ _PAIRS = 80  # pairs of nodes shown, the largest shares
 
 def draw(gathered: Gathered, segments: Sequence[int]) -> list[dict[str, Any]]:
     """One object for each of some segments, ready for JSON."""
-    _, explained = gathered.explained(segments)
+    explained = gathered.explained(segments)
     cards: list[dict[str, Any]] = [{"i": i, "views": [], "m": {}} for i in segments]
     views: dict[int, int] = {}
     rows = torch.tensor(list(segments), dtype=torch.int64, device="cpu")
-    for name, found in explained.items():
+    for name, leaves in explained.items():
+        leaf, found = leaves[0], [each.found for each in leaves]
         first = found[0]
         key = id(first.hyp)
-        if key not in views:
+        if key not in views and not first.characters:
             views[key] = len(views)
             streams = [*first.refs, *(each.hyp for each in found)]
             _add_view(cards, streams)
-        metric = gathered.scorer.metrics[name]
-        tables = [table[rows] for table in gathered.statistics[name]]
-        parts = _pairs(found, metric, tables) if first.items is None else _items(found, len(cards))
-        values = [gains(metric, table, first.columns) for table in tables]
+        tables = [leaf.rows(table[rows]) for table in gathered.statistics[leaf.metric]]
+        if first.items is None:
+            parts = _pairs(found, leaf.own, tables, leaf.weight)
+        elif first.characters:
+            parts = _letters(found, tables)
+        else:
+            parts = _items(found, len(cards))
+        values = [gains(leaf.own, table, first.columns) for table in tables]
         for number, (card, part) in enumerate(zip(cards, parts, strict=True)):
-            part |= {"v": views[key], "kind": first.kind}
+            part |= {"v": views.get(key, -1), "kind": first.kind}
             if first.best is not None:
                 part["b"] = [int(each.best[number]) for each in found if each.best is not None]
             if first.items is not None and values[0] is not None:
-                part["gain"] = [_short(v[number].tolist()) for v in values if v is not None]
+                shares = [leaf.weight * v[number] for v in values if v is not None]
+                part["gain"] = [_short(share.tolist()) for share in shares]
             card["m"][name] = part
     return cards
 
@@ -137,22 +144,73 @@ def _items(found: Sequence[Explanation], size: int) -> list[dict[str, Any]]:
     return cards
 
 
+def _letters(found: Sequence[Explanation], tables: Sequence[Tensor]) -> list[dict[str, Any]]:
+    """For each segment: the longest counted n-gram of characters that each character is part of.
+
+    `h`: [system] → a figure a character (0: none); `r`: [reference][system] → the same of the
+    reference that gave the system its counts, "" for others; `n`: [system] → matches by order.
+    """
+    size, cards = len(found[0].hyp), list[dict[str, Any]]()
+    own, others = [], []
+    for each in found:
+        items = each.items
+        assert items is not None
+        own.append(_levels(each.hyp, items.hyp, items.counted, each.characters))
+        rows = []
+        for number, ref in enumerate(each.refs):
+            mine, theirs = items.equal(number)
+            given = items.counted[mine] & (items.reference[mine] == number)
+            marked = torch.zeros_like(items.refs[number].place, dtype=torch.bool)
+            marked[theirs[given]] = True
+            rows.append(_levels(ref, items.refs[number], marked, each.characters))
+        others.append(rows)
+    columns = [column for columns in found[0].columns for column in columns]
+    counts = [table[:, columns].tolist() for table in tables]
+    for segment in range(size):
+        cards.append(
+            {
+                "h": [rows[segment] for rows in own],
+                "r": [
+                    [rows[number][segment].strip("0") and rows[number][segment] for rows in others]
+                    for number in range(len(found[0].refs))
+                ],
+                "n": [[int(value) for value in rows[segment]] for rows in counts],
+            }
+        )
+    return cards
+
+
+def _levels(batch: Any, side: Occurrences, chosen: Tensor, orders: int) -> list[str]:
+    """A figure for each character: the longest chosen n-gram that it is part of, 9 at most."""
+    level = np.full(int(batch.lengths.sum()), 48, np.uint8)  # the letter 0
+    starts = batch.starts.cpu().numpy()
+    for order in range(1, orders + 1):
+        rows = (chosen & (side.order == order)).cpu().numpy()
+        first = starts[side.segment.cpu().numpy()[rows]] + side.place.cpu().numpy()[rows]
+        for step in range(order):
+            level[first + step] = 48 + min(order, 9)
+    text = level.tobytes().decode("ascii")
+    cuts = [*starts.tolist(), len(text)]
+    return [text[low:high] for low, high in pairwise(cuts)]
+
+
 def _listed(side: Occurrences) -> list[tuple[int, int, int, int]]:
     columns = (side.segment, side.order, side.place, side.key)
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
 def _pairs(
-    found: Sequence[Explanation], metric: Metric[Any], tables: Sequence[Tensor]
+    found: Sequence[Explanation], metric: Metric[Any], tables: Sequence[Tensor], weight: float
 ) -> list[dict[str, Any]]:
     """For each segment and system: [reference, node, other node, part of the score], the largest.
 
-    The parts of one reference's pairs sum to the segment's score with the best reference.
+    The parts of one reference's pairs sum to the segment's score with the best reference, times
+    the weight of the metric.
     """
     size = len(found[0].hyp)
     cards: list[dict[str, Any]] = [{"p": [[] for _ in found]} for _ in range(size)]
     for number, (each, table) in enumerate(zip(found, tables, strict=True)):
-        scores = metric.score(table, segment=True).tolist()
+        scores = (weight * metric.score(table, segment=True)).tolist()
         rows: list[dict[int, list[tuple[float, int, int]]]] = [{} for _ in range(size)]
         for reference, pairs in enumerate(each.pairs):
             for segment, x, y, log in zip(*(part.tolist() for part in pairs), strict=True):

@@ -13,11 +13,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from tensormt.explanation import Explanation, item_text
+import torch
+
+from tensormt.data.lines import lines_of, streams_of
+from tensormt.devices import device_named
+from tensormt.explanation import Explanation
 from tensormt.metric import Metric, check_aligned
 from tensormt.registry import make
+from tensormt.texts import Texts
 
-__all__ = ["CHUNK", "Explained", "Match", "Pair", "explain"]
+__all__ = ["CHUNK", "Explained", "Match", "Member", "Pair", "explain", "tell"]
 
 CHUNK = 1024  # segments at a time: keys of many segments would lose bits
 
@@ -55,11 +60,17 @@ class Pair(NamedTuple):
 
 @dataclass
 class Explained:
-    """What was matched in one segment: items in the order of `order`, then place, or pairs."""
+    """What was matched in one segment: items in the order of `order`, then place, or pairs.
+
+    `names` says what the items of each order are ("subtrees of depth 2"); a mean has the
+    explanations of its members in `members`.
+    """
 
     kind: str
     matches: list[Match] = field(default_factory=list)
     pairs: list[Pair] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    members: list[Member] = field(default_factory=list)
 
     @property
     def counts(self) -> dict[int, int]:
@@ -71,10 +82,25 @@ class Explained:
         return math.fsum(pair.share for pair in self.pairs if pair.reference == reference)
 
 
-def explain(metric: Metric[Any] | str, hyp: Any, refs: Sequence[Any]) -> list[Explained]:
+class Member(NamedTuple):
+    """A member of a mean: its score counts `weight` times in that of the mean."""
+
+    name: str
+    weight: float
+    found: Explained
+
+
+def explain(
+    metric: Metric[Any] | str,
+    hyp: Any,
+    refs: Any,
+    parser: Any = "default",
+    device: str | torch.device | None = None,
+) -> list[Explained]:
     """What a metric matched: for each of B segments the items, their places and references.
 
-    hyp is a batch of B segments, refs a list of R batches, as for the metric itself.
+    hyp is a batch of B segments, refs a list of R batches, as for the metric itself; or text, B
+    lines and R streams of B lines, parsed by `parser` where the metric reads trees.
 
     >>> from tensormt import STM, TreeBatch
     >>> hyp = TreeBatch.from_brackets(["(S (NP (PRP I)) (VP (VBP run)))"])
@@ -84,6 +110,8 @@ def explain(metric: Metric[Any] | str, hyp: Any, refs: Sequence[Any]) -> list[Ex
     [(1, 'S'), (1, 'NP'), (1, 'PRP'), (1, 'VP'), (2, '(S NP VP)'), (2, '(NP PRP)')]
     """
     metric = make(metric) if isinstance(metric, str) else metric
+    if not hasattr(hyp, "lengths"):
+        hyp, refs = _read(metric, lines_of(hyp, "hyp"), streams_of(refs), parser, device)
     check_aligned(hyp, refs)
     explained: list[Explained] = []
     for start in range(0, len(hyp), CHUNK):
@@ -92,10 +120,34 @@ def explain(metric: Metric[Any] | str, hyp: Any, refs: Sequence[Any]) -> list[Ex
     return explained
 
 
+def _read(
+    metric: Metric[Any],
+    lines: list[str | None],
+    streams: list[list[str | None]],
+    parser: Any,
+    device: str | torch.device | None,
+) -> tuple[Any, Sequence[Any]]:
+    """Text as the metric reads it."""
+    source = None
+    if metric.reads_trees:
+        from tensormt.parser.cache import tree_source
+
+        source = tree_source(parser, device)
+    texts = Texts([lines, *streams], source, device_named(device))
+    [hyp], refs = texts.sides(metric.reads)
+    return hyp, list(refs)
+
+
 def tell(found: Explanation) -> list[Explained]:
     """An explanation segment by segment."""
-    segments = [Explained(found.kind) for _ in range(len(found.hyp))]
-    words = [item_text(found.hyp, found.kind, number) for number in range(len(found.hyp))]
+    names = [found.name(order) for order in range(1, len(found.columns) + 1)]
+    segments = [Explained(found.kind, names=names) for _ in range(len(found.hyp))]
+    for part in found.parts:
+        for segment, own in zip(segments, tell(part.found), strict=True):
+            segment.members.append(Member(part.name, part.weight, own))
+    if found.parts:
+        return segments
+    words = [found.text(number) for number in range(len(found.hyp))]
     if found.items is not None:
         items = found.items
         columns = [part.tolist() for part in (*items.hyp[:3], items.counted, items.reference)]

@@ -1,7 +1,8 @@
 """The numbers of the page's upper panels: systems, significance, buckets, metrics, people.
 
 Every interval is a bootstrap over segments, drawn once for all systems and metrics; p-values are
-those of `tensormt compare --all-pairs`, corrected by Holm for each metric.
+those of `tensormt compare --all-pairs`, corrected by Holm for each metric. Outputs that are missing
+have no share in a sum; a pair of systems is compared over the segments that both have.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from tensormt.metaeval.correlation import pearson, spearman
 from tensormt.metaeval.levels import agreement, system_agreement
 from tensormt.metaeval.pairs import count_pairs
 from tensormt.metaeval.scores import collect_texts
+from tensormt.metric import Metric
 from tensormt.qarla.cases import bed_from_texts
 from tensormt.qarla.findings import Options, make_report
 from tensormt.reading import Tokens
@@ -64,11 +66,16 @@ def samples(gathered: Gathered) -> int:
 
 
 def systems(gathered: Gathered) -> dict[str, Any]:
-    """By metric: corpus scores and intervals of the systems, and the pairs' differences and p."""
-    size = len(gathered.systems)
+    """By metric: corpus scores and intervals of the systems; gap, p and n of the pairs.
+
+    A pair: [a, b, p, p by Holm, score of a − score of b, n], over the segments that both have.
+    """
+    size, draws = len(gathered.systems), samples(gathered)
     names = list(gathered.statistics)
     tables = [table for name in names for table in gathered.statistics[name]]
-    sums = resampled(tables, samples(gathered), SEED)
+    sums = resampled(tables, draws, SEED)
+    pairs = list(combinations(range(size), 2))
+    common = [gathered.present[a] & gathered.present[b] for a, b in pairs]
     found = {}
     for place, name in enumerate(names):
         metric = gathered.scorer.metrics[name]
@@ -77,20 +84,39 @@ def systems(gathered: Gathered) -> dict[str, Any]:
         ]
         own = sums[place * size : (place + 1) * size]
         drawn = [metric.score(rows, segment=False) for rows in own]
-        pairs = list(combinations(range(size), 2))
-        values = [
-            gap_p_value(drawn[a], drawn[b], scores[a], scores[b], gathered.segments)
-            for a, b in pairs
-        ]
+        gaps, values = [], []
+        for (a, b), both in zip(pairs, common, strict=True):
+            one, two, few = (drawn[a], scores[a]), (drawn[b], scores[b]), int(both.sum())
+            if few < max(gathered.present[a].sum(), gathered.present[b].sum()):
+                chosen = torch.from_numpy(np.nonzero(both)[0])
+                one, two = _drawn(metric, [gathered.statistics[name][k][chosen] for k in (a, b)])
+            gaps.append((one[1] - two[1], few))
+            values.append(gap_p_value(one[0], two[0], one[1], two[1], few) if few else 1.0)
         found[name] = {
-            "scores": [number(score) for score in scores],
+            "scores": [
+                number(score) if n else None
+                for score, n in zip(scores, gathered.present.sum(1), strict=True)
+            ],
             "intervals": [[number(edge) for edge in interval(rows)] for rows in drawn],
             "pairs": [
-                [a, b, number(p), number(corrected)]
-                for (a, b), p, corrected in zip(pairs, values, holm(values), strict=True)
+                [a, b, number(p), number(corrected), number(gap), few]
+                for (a, b), p, corrected, (gap, few) in zip(
+                    pairs, values, holm(values), gaps, strict=True
+                )
             ],
         }
     return found
+
+
+def _drawn(metric: Metric[Any], tables: list[Tensor]) -> list[tuple[Tensor, float]]:
+    """Scores of systems: drawn [S] times together, and the real one."""
+    if not len(tables[0]):
+        return [(torch.zeros(1, dtype=torch.float64), 0.0) for _ in tables]
+    sums = resampled(tables, SAMPLES, SEED)
+    return [
+        (metric.score(rows, segment=False), float(metric.score(table.sum(0), segment=False)))
+        for rows, table in zip(sums, tables, strict=True)
+    ]
 
 
 def buckets(gathered: Gathered) -> list[dict[str, Any]]:
@@ -148,16 +174,16 @@ def _scored(
     sizes = []
     for k in kept:
         chosen = torch.from_numpy(np.nonzero(index == k)[0])
-        sizes.append(len(chosen))
+        sizes.append(gathered.present[:, index == k].sum(1).tolist())
         names = list(gathered.statistics)
         tables = [table[chosen] for name in names for table in gathered.statistics[name]]
         sums = iter(resampled(tables, BUCKET_SAMPLES, SEED))
         for name in names:
             metric, cells = gathered.scorer.metrics[name], []
-            for table in gathered.statistics[name]:
+            for table, n in zip(gathered.statistics[name], sizes[-1], strict=True):
                 score = float(metric.score(table[chosen].sum(0), segment=False))
                 edges = interval(metric.score(next(sums), segment=False))
-                cells.append([number(score), *(number(edge) for edge in edges)])
+                cells.append([number(value) if n else None for value in (score, *edges)])
             rows[name].append(cells)
     labels = [labels[k] for k in kept]
     return {
@@ -172,7 +198,7 @@ def _scored(
 
 def correlations(scores: Mapping[str, np.ndarray]) -> dict[str, Any]:
     """Pearson and Spearman between the segment scores [S,N] of all metrics."""
-    tables = [torch.from_numpy(table).flatten() for table in scores.values()]
+    tables = [torch.from_numpy(table[~np.isnan(table)]) for table in scores.values()]
     found: dict[str, Any] = {"metrics": list(scores), "n": len(tables[0])}
     for name, measure in (("pearson", pearson), ("spearman", spearman)):
         found[name] = [[number(float(measure(a, b))) for b in tables] for a in tables]
@@ -186,8 +212,9 @@ def people(
     rows = []
     for title, table in human.items():
         for name, values in scores.items():
-            own, real = torch.from_numpy(values), ~table.isnan()
-            pairs = count_pairs(table.T.nan_to_num(), own.T, real.T)
+            own = torch.from_numpy(values)
+            real = ~table.isnan() & ~own.isnan()
+            pairs = count_pairs(table.T.nan_to_num(), own.T.nan_to_num(), real.T)
             ordered, ties = int(pairs.ordered.sum()), int(pairs.metric_ties.sum())
             share = (int(pairs.concordant.sum()) + ties / 2) / max(ordered + ties, 1)
             corpus = torch.tensor(
@@ -197,7 +224,7 @@ def people(
                 ],
                 dtype=torch.float64,
             )
-            means = table.nanmean(1)
+            means = torch.where(real, table, math.nan).nanmean(1)
             rows.append(
                 {
                     "human": title,
@@ -231,7 +258,10 @@ def qarla(gathered: Gathered) -> dict[str, Any] | None:
         [str(k) for k in rows],
         [[stream[k] for stream in gathered.refs if stream[k]] for k in rows],
         gathered.systems,
-        [[lines[k] for k in rows] for lines in gathered.hyps],
+        [
+            [lines[k] if shown[k] else None for k in rows]
+            for lines, shown in zip(gathered.hyps, gathered.present, strict=True)
+        ],
         {},
     )
     trees: Any = None if given else scorer.trees

@@ -20,9 +20,11 @@ from typing import Any
 import numpy as np
 
 from tensormt.data import files
+from tensormt.data.outputs import whole_file
 
 __all__ = ["Packed", "write"]
 
+LINES = 2000  # of text in one block
 _FOLDER = Path(__file__).parent
 _SCRIPTS = ("data.js", "charts.js", "panels.js", "segments.js", "trees.js", "start.js")
 
@@ -69,10 +71,20 @@ class Packed:
         return {"b": self.add(np.ascontiguousarray(planes).tobytes()), "t": kind, "n": len(data)}
 
     def texts(self, lines: Sequence[str]) -> dict[str, Any]:
-        """Keep lines as UTF-8, one after the other, and their lengths in bytes."""
-        encoded = [line.encode("utf-8", "replace") for line in lines]
-        sizes = self.array(np.array([len(line) for line in encoded], np.uint32), "u4")
-        return {"b": self.add(b"".join(encoded)), "sizes": sizes}
+        """Keep lines in blocks: lengths as JavaScript counts them, u4 each, then all in UTF-8.
+
+        The browser unpacks the blocks of the lines that it shows.
+        """
+        blocks = []
+        for start in range(0, len(lines), LINES):
+            # what no UTF-8 can hold (a lone surrogate) becomes a question mark
+            plain = [
+                line.encode("utf-8", "replace").decode() for line in lines[start : start + LINES]
+            ]
+            sizes = [len(line.encode("utf-16-le")) // 2 for line in plain]
+            head = np.array(sizes, "<u4").tobytes()
+            blocks.append(self.add(head + "".join(plain).encode()))
+        return {"blocks": blocks, "each": LINES}
 
     def json(self, value: Any) -> int:
         """Keep an object."""
@@ -110,4 +122,5 @@ def write(path: Path, title: str, meta: dict[str, Any], packed: Packed) -> None:
         data="\n".join(blocks),
         script=script,
     )
-    path.write_text(page, encoding="utf-8")
+    with whole_file(path) as file:
+        file.write(page.encode())

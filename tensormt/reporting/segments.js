@@ -20,9 +20,15 @@ async function passes() {
     for (let i = 0; i < pass.length; i++) if (!held[i]) pass[i] = 0;
   }
   if (state.q) {
-    const texts = await Promise.all([...meta.refsRead, ...meta.hypsRead].map((read) => read()));
-    const wanted = state.q.toLowerCase();
-    for (let i = 0; i < pass.length; i++) if (pass[i] && !texts.some((text) => text(i).toLowerCase().includes(wanted))) pass[i] = 0;
+    const streams = [...meta.refTexts, ...meta.hypTexts], wanted = state.q.toLowerCase(), each = meta.refs[0].each;
+    for (let k = 0; k < streams[0].blocks.length; k++) {
+      const first = k * each, last = Math.min(meta.n, first + each);
+      let some = false;
+      for (let i = first; i < last && !some; i++) some = pass[i] === 1;
+      if (!some) continue;
+      const texts = await Promise.all(streams.map((stream) => stream.blocks[k]()));
+      for (let i = first; i < last; i++) if (pass[i] && !texts.some((lines) => lines[i - first].toLowerCase().includes(wanted))) pass[i] = 0;
+    }
   }
   return pass;
 }
@@ -35,16 +41,31 @@ async function sortValues() {
   return kind === 'd' ? differences(m) : scores(m, kind === 'a' ? state.a : state.b);
 }
 
+// segments that pass, by value; equal ones by number, those without a value last. A float's bits, as a
+// number that rises with it, and the segment in one key: keys sort without a comparison of ours
+function ordered(pass, values, up) {
+  const keys = new Float64Array(pass.length), step = 2 ** Math.ceil(Math.log2(pass.length + 1));
+  let size = 0;
+  if (!values) for (let i = 0; i < pass.length; i++) { if (pass[i]) keys[size++] = up ? pass.length - 1 - i : i; }
+  else {
+    const bits = new Uint32Array(Float32Array.from(values, (value) => value + 0).buffer);
+    for (let i = 0; i < pass.length; i++) {
+      if (!pass[i]) continue;
+      let rank = bits[i] >>> 31 ? ~bits[i] >>> 0 : (bits[i] | 0x80000000) >>> 0;
+      rank = Number.isNaN(values[i]) ? 2 ** 32 - 1 : up ? rank : 2 ** 32 - 1 - rank;
+      keys[size++] = rank * step + i;
+    }
+  }
+  const sorted = keys.subarray(0, size).sort();
+  return Uint32Array.from(sorted, values ? (key) => key % step : up ? (key) => pass.length - 1 - key : (key) => key);
+}
+
 let turn = 0;
 async function arrange() {
   const mine = ++turn, [pass, values] = await Promise.all([passes(), sortValues()]);
   if (mine !== turn) return; // a later choice is under way
-  const kept = [];
-  for (let i = 0; i < pass.length; i++) if (pass[i]) kept.push(i);
-  const order = Uint32Array.from(kept);
-  if (values) { const sign = state.up ? 1 : -1; order.sort((i, j) => sign * (values[i] - values[j]) || i - j); }
-  else if (state.up) order.reverse();
-  rows.order = order;
+  rows.order = ordered(pass, values, state.up);
+  const order = rows.order;
   $('space').style.height = order.length * HEIGHT + 'px';
   $('count').textContent = order.length === meta.n ? `${whole(meta.n)} segments` : `${whole(order.length)} of ${whole(meta.n)} segments`;
   drawFilters();
@@ -68,12 +89,14 @@ let shown = 0;
 async function drawRows() {
   const box = $('table'), mine = ++shown, first = Math.max(0, Math.floor(box.scrollTop / HEIGHT) - 3);
   const last = Math.min(rows.order.length, first + Math.ceil(box.clientHeight / HEIGHT) + 7);
-  const [ref, a, b, sa, sb] = await Promise.all([Promise.all(meta.refsRead.map((read) => read())), meta.hypsRead[state.a](), meta.hypsRead[state.b](), scores(state.m, state.a), scores(state.m, state.b)]);
+  const chosen = [...rows.order.subarray(first, last)], read = (stream) => Promise.all(chosen.map(stream.at));
+  const [ref, a, b, sa, sb] = await Promise.all([Promise.all(meta.refTexts.map(read)), read(meta.hypTexts[state.a]), read(meta.hypTexts[state.b]), scores(state.m, state.a), scores(state.m, state.b)]);
   if (mine !== shown) return;
   const m = metricOf(state.m), made = [];
   for (let k = first; k < last; k++) {
-    const i = rows.order[k], textA = a(i), textB = alone() ? '' : b(i), reference = ref.map((text) => text(i)).find(Boolean) || '';
-    const [wordsA, wordsB] = alone() ? [[textA], []] : marked(clip(textA), clip(textB));
+    const i = chosen[k - first], textA = a[k - first], textB = alone() ? '' : b[k - first], reference = ref.map((lines) => lines[k - first]).find(Boolean) || '';
+    const both = !alone() && !Number.isNaN(sa[i]) && !Number.isNaN(sb[i]), plain = (text, score) => (Number.isNaN(score) ? [absent()] : [clip(text)]);
+    const [wordsA, wordsB] = both ? marked(clip(textA), clip(textB)) : [plain(textA, sa[i]), plain(textB, sb[i])];
     const row = make('div', { class: 'row' + (i === state.seg ? ' on' : ''), role: 'option', 'aria-selected': String(i === state.seg), 'data-segment': i, id: 'row-' + i, onclick: () => set({ seg: i }) },
       make('div', { class: 'figures' }, make('b', {}, String(i + 1)), alone() ? null : make('span', { class: sa[i] > sb[i] ? 'plus' : sa[i] < sb[i] ? 'minus' : '' }, show(Math.fround(sa[i] - sb[i]), m, true)), make('span', {}, make('b', { class: 'tag a' }, 'A'), ' ' + show(sa[i], m)), alone() ? null : make('span', {}, make('b', { class: 'tag b' }, 'B'), ' ' + show(sb[i], m))),
       make('div', { class: 'lines' }, make('p', { class: 'quiet', dir: 'auto' }, clip(reference)), make('p', { dir: 'auto' }, wordsA), alone() ? null : make('p', { dir: 'auto' }, wordsB)));
@@ -84,6 +107,7 @@ async function drawRows() {
   const place = rows.order.indexOf(state.seg);
   if (place >= 0) box.setAttribute('aria-activedescendant', 'row-' + state.seg); else box.removeAttribute('aria-activedescendant');
 }
+const absent = () => make('i', { class: 'quiet' }, 'no output');
 const clip = (text) => (text.length > 400 ? text.slice(0, 400) + '…' : text);
 
 // words of two texts that the other has not, by the longest common sequence; within words that were

@@ -14,9 +14,9 @@ function drawPickers() {
 async function start() {
   meta = await readJson('meta');
   meta.columnsRead = meta.metrics.map((m) => m.columns.map((column) => once(() => readArray(column))));
-  meta.refsRead = meta.refs.map((column) => once(() => readTexts(column)));
-  meta.hypsRead = meta.hyps.map((column) => once(() => readTexts(column)));
-  meta.docsRead = once(() => readTexts(meta.docs));
+  meta.refTexts = meta.refs.map(textsOf);
+  meta.hypTexts = meta.hyps.map(textsOf);
+  meta.docTexts = meta.docs && textsOf(meta.docs);
   meta.bucketsRead = meta.buckets.map((way) => once(() => readArray(way.index)));
   meta.stepsRead = meta.items.map((group) => once(() => readArray(group.steps)));
   meta.drawnRead = once(() => readArray(meta.drawn.segments));
@@ -25,7 +25,7 @@ async function start() {
   setTheme();
   $('title').textContent = meta.title;
   const many = (count, word) => `${whole(count)} ${word}${count === 1 ? '' : 's'}`;
-  $('facts').textContent = [many(meta.n, 'segment'), many(meta.systems.length, 'system'), many(meta.refs.length, 'reference'), many(meta.metrics.length, 'metric')].join(' · ');
+  $('facts').textContent = [many(meta.n, 'segment'), many(meta.systems.length, 'system'), many(meta.refs.length, 'reference'), many(meta.metrics.length, 'metric'), ...(lacking() ? [many(lacking(), 'output') + ' missing and left out'] : [])].join(' · ');
   $('footer').textContent = `Made by tensormt ${meta.version}. This file loads nothing from elsewhere.`;
   $('metric').addEventListener('change', (event) => set({ m: Number(event.target.value), lo: null, hi: null }));
   for (const key of ['a', 'b']) $(key).addEventListener('change', (event) => set({ [key]: Number(event.target.value), lo: null, hi: null }));

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tensormt.explanation import item_text
 from tensormt.reporting.gather import Gathered
 
 __all__ = ["Item", "items_of"]
@@ -23,7 +22,8 @@ _KEPT = 40  # items a pair and order
 class Item(NamedTuple):
     """An item with its counted matches by system, and the segments that hold one."""
 
-    metric: str
+    leaf: str
+    name: str  # of such items: "subtrees of depth 2"
     kind: str
     order: int
     text: str
@@ -33,8 +33,8 @@ class Item(NamedTuple):
 
 def items_of(gathered: Gathered) -> list[Item]:
     """The items worth a look, by metric and order."""
-    found: list[tuple[str, str, int, list[int], np.ndarray, tuple[int, int, int]]] = []
-    for metric, tally in gathered.tallies.items():
+    found: list[tuple[str, int, list[int], np.ndarray, tuple[int, int, int]]] = []
+    for leaf, tally in gathered.tallies.items():
         key, order, segment, system, place = tally.arrays()
         for number in np.unique(order).tolist():
             rows = np.nonzero(order == number)[0]
@@ -54,15 +54,14 @@ def items_of(gathered: Gathered) -> list[Item]:
                 places = segment[held[by_owner[cuts[at] : cuts[at + 1]]]]
                 example = rows[first[item]]
                 where = (int(segment[example]), int(system[example]), int(place[example]))
-                entry = (counts[item].tolist(), np.unique(places), where)
-                found.append((metric, tally.kind, int(number), *entry))
-    texts = _texts(
-        gathered, [(metric, kind, order, *at) for metric, kind, order, _, _, at in found]
-    )
-    return [
-        Item(metric, kind, order, text, counts, segments)
-        for (metric, kind, order, counts, segments, _), text in zip(found, texts, strict=True)
-    ]
+                found.append((leaf, int(number), counts[item].tolist(), np.unique(places), where))
+    texts = _texts(gathered, [(leaf, order, *at) for leaf, order, _, _, at in found])
+    items = []
+    for (leaf, depth, counted, segments, _), text in zip(found, texts, strict=True):
+        tally = gathered.tallies[leaf]
+        named = tally.names[depth - 1]
+        items.append(Item(leaf, named, tally.kind, depth, text, counted, segments))
+    return items
 
 
 def _largest(counts: np.ndarray) -> np.ndarray:
@@ -78,17 +77,16 @@ def _largest(counts: np.ndarray) -> np.ndarray:
     return np.array(sorted(rows), np.int64)
 
 
-def _texts(gathered: Gathered, places: list[tuple[str, str, int, int, int, int]]) -> list[str]:
-    """The text of items given metric, kind, order, segment, system and place."""
-    segments = sorted({segment for _, _, _, segment, _, _ in places})
+def _texts(gathered: Gathered, places: list[tuple[str, int, int, int, int]]) -> list[str]:
+    """The text of items given leaf, order, segment, system and place."""
+    segments = sorted({segment for _, _, segment, _, _ in places})
     at = {segment: number for number, segment in enumerate(segments)}
-    _, explained = gathered.explained(segments) if segments else (None, {})
+    explained = gathered.explained(segments) if segments else {}
     made: dict[tuple[str, int, int], Any] = {}
     texts = []
-    for metric, kind, order, segment, system, place in places:
-        cell = (metric, segment, system)
+    for leaf, order, segment, system, place in places:
+        cell = (leaf, segment, system)
         if cell not in made:
-            batch = explained[metric][system].hyp
-            made[cell] = item_text(batch, kind, at[segment])
+            made[cell] = explained[leaf][system].found.text(at[segment])
         texts.append(made[cell](order, place))
     return texts

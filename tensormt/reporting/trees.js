@@ -1,5 +1,5 @@
 // The tree panel: one segment's trees with their matches, and what each match adds to the score.
-const TREE_KINDS = { subtree: 'subtrees of depth', chain: 'headword chains of', pair: 'pairs of nodes' };
+const TREE_KINDS = ['subtree', 'chain', 'pair'];
 let card = null;
 
 async function readCard(segment) {
@@ -16,32 +16,32 @@ function find(sorted, value) {
 }
 
 const pairsOf = (flat) => { const map = new Map(); for (let i = 0; i < flat.length; i += 2) map.set(flat[i], flat[i + 1]); return map; };
-const nameOf = (k) => meta.metrics[k].name;
+const partOf = (k) => card.m[meta.views[k].name];
+const onTrees = (k) => TREE_KINDS.includes(meta.views[k].kind);
 
-// which metric the trees show: the one chosen, else the first that compares trees
-function shownMetric() {
-  const named = (k) => card.m[nameOf(k)];
-  if (state.view >= 0 && named(state.view)) return state.view;
-  if (named(state.m) && TREE_KINDS[named(state.m).kind]) return state.m;
-  const trees = meta.metrics.findIndex((m) => card.m[m.name] && TREE_KINDS[card.m[m.name].kind]);
-  return trees >= 0 ? trees : meta.metrics.findIndex((m) => card.m[m.name]);
+// whose matches are shown: what was chosen, else of the metric or any, first those on trees
+function shownView() {
+  if (state.view >= 0) return state.view;
+  const all = [...meta.views.keys()], own = all.filter((k) => meta.views[k].metric === state.m);
+  const richest = (list) => list.filter(onTrees).sort((i, j) => meta.views[j].orders.length - meta.views[i].orders.length || i - j)[0];
+  return richest(own) ?? all.find(onTrees) ?? own[0] ?? (all.length ? 0 : -1);
 }
 
 async function drawSegment() {
   if (state.seg < 0) { $('trees-panel').hidden = true; return; }
   $('trees-panel').hidden = false;
   const segment = state.seg, found = await readCard(segment), m = metricOf(state.m);
-  const docs = meta.docs ? await meta.docsRead() : null, [sa, sb] = await Promise.all([scores(state.m, state.a), scores(state.m, state.b)]);
-  const texts = await Promise.all([...meta.refsRead, meta.hypsRead[state.a], meta.hypsRead[state.b]].map((read) => read()));
+  const doc = meta.docTexts ? await meta.docTexts.at(segment) : null, [sa, sb] = await Promise.all([scores(state.m, state.a), scores(state.m, state.b)]);
+  const texts = await Promise.all([...meta.refTexts, meta.hypTexts[state.a], meta.hypTexts[state.b]].map((stream) => stream.at(segment)));
   if (segment !== state.seg) return;
   card = found;
-  $('which').textContent = `${whole(segment + 1)}${docs ? ' of document ' + docs(segment) : ''}: ${m.name} A ${show(sa[segment], m)}${alone() ? '' : `, B ${show(sb[segment], m)}, A − B ${show(Math.fround(sa[segment] - sb[segment]), m, true)}`}`;
-  const R = meta.refs.length, present = [...Array(R).keys()].filter((r) => texts[r](segment));
-  const lines = [...present.map((r) => [R > 1 ? `Reference ${r + 1}` : 'Reference', r, texts[r](segment)]), ['A', R + state.a, texts[R](segment)]];
-  if (!alone()) lines.push(['B', R + state.b, texts[R + 1](segment)]);
-  const shown = card ? shownMetric() : -1;
+  $('which').textContent = `${whole(segment + 1)}${doc === null ? '' : ' of document ' + doc}: ${m.name} A ${show(sa[segment], m)}${alone() ? '' : `, B ${show(sb[segment], m)}, A − B ${show(Math.fround(sa[segment] - sb[segment]), m, true)}`}`;
+  const R = meta.refs.length, present = [...Array(R).keys()].filter((r) => texts[r]);
+  const lines = [...present.map((r) => [R > 1 ? `Reference ${r + 1}` : 'Reference', r, texts[r]]), ['A', R + state.a, Number.isNaN(sa[segment]) ? null : texts[R]]];
+  if (!alone()) lines.push(['B', R + state.b, Number.isNaN(sb[segment]) ? null : texts[R + 1]]);
+  const shown = card ? shownView() : -1;
   drawSegmentBar(present, shown);
-  drawTexts(lines);
+  drawTexts(lines, shown);
   if (!card || shown < 0) {
     fill($('trees'), make('p', { class: 'note' }, card ? 'None of the metrics says what it matched.' : `Trees were kept for the ${whole(meta.drawn.segments.n)} segments with the largest differences; make the report with --trees-for all to have them all.`));
     return fill($('waterfall'));
@@ -68,16 +68,16 @@ function giver(part, order) {
 }
 
 function drawSegmentBar(present, shown) {
-  const part = shown >= 0 ? card.m[nameOf(shown)] : null, children = [];
+  const part = shown >= 0 ? partOf(shown) : null, children = [];
   if (part) {
-    children.push(make('label', {}, 'matches of ', make('select', { id: 'view', onchange: (event) => set({ view: Number(event.target.value) }) }, meta.metrics.map((m, k) => (card.m[m.name] ? make('option', { value: k, selected: k === shown }, m.name) : null)))));
+    children.push(make('label', {}, 'matches of ', make('select', { id: 'view', onchange: (event) => set({ view: Number(event.target.value) }) }, meta.views.map((view, k) => make('option', { value: k, selected: k === shown }, view.name)))));
     if (part.c) {
-      const order = orderOf(part), name = TREE_KINDS[part.kind] || 'n-grams of';
+      const order = orderOf(part);
       const slider = make('input', { type: 'range', id: 'depth', min: 1, max: part.c[0].length, step: 1, oninput: (event) => set({ d: Number(event.target.value) }) });
       slider.value = order;
-      children.push(make('label', {}, `${name} `, slider, make('output', {}, ` ${order}`)));
+      if (part.kind !== 'n-gram' && part.c[0].length > 1) children.push(make('label', {}, meta.views[shown].orders[0].replace(/ *1$/, '') + ' ', slider, make('output', {}, ` ${order}`)));
     }
-    if (part.kind !== 'n-gram' && present.length > 1) {
+    if (onTrees(shown) && present.length > 1) {
       const best = giver(part, orderOf(part));
       children.push(make('div', { role: 'tablist', class: 'tabs', 'aria-label': 'References' }, present.map((r) => make('button', { type: 'button', role: 'tab', 'data-ref': r, 'aria-selected': String(r === refShown(present, part)), title: r === best ? 'This reference holds most of what was counted for A' : '', onclick: () => set({ ref: r }) }, `Reference ${r + 1}${r === best ? ' ★' : ''}`))));
     }
@@ -95,12 +95,43 @@ function refShown(present, part) {
 }
 
 // the text above: tokens coloured by the longest counted n-gram that they are part of
-function drawTexts(lines) {
-  const grams = card && (meta.metrics.map((m) => card.m[m.name]).filter(Boolean).find((part, k, all) => part.kind === 'n-gram' && (all.length === 1 || part === card.m[nameOf(state.view >= 0 ? state.view : state.m)])) || Object.values(card.m).find((part) => part.kind === 'n-gram'));
+function drawTexts(lines, shown) {
+  const all = card ? [...meta.views.keys()] : [], grams = all.filter((k) => !onTrees(k));
+  const chosen = [shown, ...grams.filter((k) => meta.views[k].metric === state.m), ...grams.filter((k) => meta.views[k].kind === 'n-gram'), ...grams].find((k) => grams.includes(k));
+  if (chosen === undefined) return fill($('texts'), lines.map(([name, stream, text]) => textLine(name, stream, text === null ? absent() : text.length > 4000 ? text.slice(0, 4000) + '…' : text)));
+  (meta.views[chosen].kind === 'character' ? drawLetters : drawTokens)(lines, partOf(chosen), meta.views[chosen].name);
+}
+const textLine = (name, stream, ...body) => make('p', { dir: 'auto', 'data-stream': stream }, make('b', { class: name.length === 1 ? 'tag ' + name.toLowerCase() : 'tag' }, name), ' ', ...body);
+const textKey = (what, most) => make('p', { class: 'note' }, what, [1, 2, 3, 4].slice(0, most).flatMap((k) => [make('span', { class: 'token level' + k }, k === 4 && most > 4 ? '4 and more' : String(k)), ' ']));
+
+// characters: a figure each, white space has none
+function drawLetters(lines, part, name) {
+  const R = meta.refs.length, systems = alone() ? [state.a] : [state.a, state.b], most = part.n[0].length;
+  const rowsMade = lines.map(([title, stream, text]) => {
+    if (text === null) return textLine(title, stream, absent());
+    const figures = stream >= R ? [part.h[stream - R]] : systems.map((s) => part.r[stream][s]).filter(Boolean);
+    const letters = [...text], spaced = figures.length && figures[0].length === letters.length, body = [];
+    if (!figures.length || !(spaced || figures[0].length === letters.filter((letter) => letter.trim()).length)) return textLine(title, stream, text.slice(0, 4000));
+    let at = 0, run = '', level = -1;
+    const close = () => { if (run) body.push(make('span', { class: level > 0 ? `token level${Math.min(4, level)}` : 'token', title: level > 0 ? `in a matched ${level}-gram` : 'not matched' }, run)); run = ''; };
+    for (const letter of letters.slice(0, 4000)) {
+      if (!spaced && !letter.trim()) { close(); level = -1; body.push(letter); continue; }
+      const now = Math.max(...figures.map((figure) => Number(figure[at])));
+      at++;
+      if (now !== level) { close(); level = now; }
+      run += letter;
+    }
+    close();
+    return textLine(title, stream, ...body);
+  });
+  fill($('texts'), rowsMade, textKey(`Characters by the longest n-gram matched in ${name} that holds them: `, most));
+}
+
+function drawTokens(lines, grams, name) {
   const R = meta.refs.length;
-  const rowsMade = lines.map(([name, stream, text]) => {
-    let body = [text.length > 4000 ? text.slice(0, 4000) + '…' : text];
-    if (grams) {
+  const rowsMade = lines.map(([title, stream, text]) => {
+    let body = [absent()];
+    if (text !== null) {
       const words = card.views[grams.v].s[stream].w, level = new Uint8Array(words.length), classOf = words.map(() => 0);
       const held = countedClasses(grams);
       grams.c[stream].forEach((flat, k) => {
@@ -113,10 +144,9 @@ function drawTexts(lines) {
       });
       body = words.slice(0, 1500).flatMap((word, i) => [make('span', { class: level[i] ? `token level${Math.min(4, level[i])}` : 'token', 'data-class': classOf[i] ? 'g' + classOf[i] : null, title: level[i] ? `in a matched ${level[i]}-gram` : 'not matched' }, word.length > 200 ? word.slice(0, 200) + '…' : word), ' ']);
     }
-    return make('p', { dir: 'auto', 'data-stream': stream }, make('b', { class: name.length === 1 ? 'tag ' + name.toLowerCase() : 'tag' }, name), ' ', body);
+    return textLine(title, stream, ...body);
   });
-  const key = grams ? make('p', { class: 'note' }, 'Tokens by the longest matched n-gram that holds them: ', [1, 2, 3, 4].slice(0, grams.c[0].length).flatMap((k) => [make('span', { class: 'token level' + k }, k === 4 && grams.c[0].length > 4 ? '4 and more' : String(k)), ' '])) : null;
-  fill($('texts'), rowsMade, key);
+  fill($('texts'), rowsMade, textKey(`Tokens by the longest n-gram matched in ${name} that holds them: `, grams.c[0].length));
 }
 
 // numbers of items that the count took in A or B
@@ -149,8 +179,8 @@ function itemText(kind, tree, below, order, place) {
 }
 
 function drawTrees(present, shown) {
-  const part = card.m[nameOf(shown)];
-  if (part.kind === 'n-gram') return fill($('trees'), make('p', { class: 'note' }, `${nameOf(shown)} compares tokens, not trees: see the text above${meta.metrics.some((m) => card.m[m.name] && TREE_KINDS[card.m[m.name].kind]) ? ', or choose a metric on trees' : ''}.`));
+  const part = partOf(shown);
+  if (!onTrees(shown)) return fill($('trees'), make('p', { class: 'note' }, `${meta.views[shown].name} compares ${part.kind === 'character' ? 'characters' : 'tokens'}, not trees: see the text above${[...meta.views.keys()].some(onTrees) ? ', or choose a metric on trees' : ''}.`));
   const R = meta.refs.length, ref = refShown(present, part), order = orderOf(part), view = card.views[part.v];
   const streams = [[`Reference ${ref + 1}`, ref, ''], [`A: ${meta.systems[state.a]}`, R + state.a, 'a']];
   if (!alone()) streams.push([`B: ${meta.systems[state.b]}`, R + state.b, 'b']);
@@ -172,7 +202,7 @@ function drawTrees(present, shown) {
     }
     const figure = tree.l.length ? (view.kind === 'dependency' ? drawArcs : drawTree)(tree, below, roots, spare, part.kind, order) : make('p', { class: 'note' }, 'no tree');
     const size = part.c ? tree.l.filter((_, node) => nodesOf(part.kind, tree, below, order, node).length && highest(part.kind, tree, below, node) >= order).length : tree.l.filter((_, node) => below[node].length).length;
-    return make('figure', { 'data-stream': stream }, make('figcaption', {}, make('b', { class: name ? 'tag ' + name : 'tag' }, title), ` ${roots.size} of ${size} ${part.c ? `${TREE_KINDS[part.kind]} ${order}` : 'inner nodes'} ${name ? 'matched' : alone() ? 'matched by A' : 'matched by A or B'} `, tree.l.length ? make('button', { type: 'button', class: 'copy', onclick: (event) => copy(svgText(figure), event.target) }, 'Copy as SVG') : null), make('div', { class: 'scroll tree' }, figure));
+    return make('figure', { 'data-stream': stream }, make('figcaption', {}, make('b', { class: name ? 'tag ' + name : 'tag' }, title), ` ${roots.size} of ${size} ${part.c ? meta.views[shown].orders[order - 1] : 'inner nodes'} ${name ? 'matched' : alone() ? 'matched by A' : 'matched by A or B'} `, tree.l.length ? make('button', { type: 'button', class: 'copy', onclick: (event) => copy(svgText(figure), event.target) }, 'Copy as SVG') : null), make('div', { class: 'scroll tree' }, figure));
   });
   fill($('trees'), figures, make('p', { class: 'note' }, 'Coloured: counted as matched. Dotted: found in a reference, but more often than the count allows. Grey: not matched. Point at a node to see its counterparts.'));
 }
@@ -270,35 +300,45 @@ function svgText(svg) {
   return new XMLSerializer().serializeToString(clone);
 }
 
-// what each match adds: an order's part of the score, shared evenly by its matches
-function additions(part, system) {
-  const R = meta.refs.length, found = new Map();
+// what each match adds: an order's part of the score, shared evenly by its matches; of characters an
+// order's matches together
+function additions(k, system) {
+  const R = meta.refs.length, found = new Map(), part = partOf(k);
   const add = (key, text, value) => { const entry = found.get(key) || { text, value: 0, count: 0 }; entry.value += value; entry.count++; found.set(key, entry); };
   if (part.p) {
     const tree = card.views[part.v].s[R + system], below = childrenOf(tree);
-    for (const [r, x, , value] of part.p[system]) if (r === part.b[system]) { const text = itemText('pair', tree, below, 2, x); add(text, text, value); }
+    for (const [r, x, , value] of part.p[system]) if (r === part.b[system]) { const text = itemText('pair', tree, below, 2, x); add(`${k} ${text}`, text, value); }
     return [0, found];
   }
+  if (part.kind === 'character') {
+    part.n[system].forEach((count, order) => { if (count) found.set(`${k} ${order}`, { text: meta.views[k].orders[order], value: part.gain[system][order + 1], count }); });
+    return [part.gain[system][0], found];
+  }
   const view = card.views[part.v], stream = view.s[R + system], below = stream.p ? childrenOf(stream) : null;
-  part.k[system].forEach((flat, k) => {
+  part.k[system].forEach((flat, order) => {
     const places = [...pairsOf(flat).keys()];
     for (const place of places) {
-      const text = below ? itemText(part.kind, stream, below, k + 1, place) : stream.w.slice(place, place + k + 1).join(' ');
-      add(`${k + 1} ${text}`, text, part.gain[system][k + 1] / places.length);
+      const text = below ? itemText(part.kind, stream, below, order + 1, place) : stream.w.slice(place, place + order + 1).join(' ');
+      add(`${k} ${order} ${text}`, text, part.gain[system][order + 1] / places.length);
     }
   });
   return [part.gain[system][0], found];
 }
 
 function drawWaterfall(shown) {
-  const name = nameOf(shown), part = card.m[name], m = metricOf(shown);
-  if (!part.p && !part.gain) return fill($('waterfall'));
-  const [baseA, mine] = additions(part, state.a), [baseB, theirs] = alone() ? [0, new Map()] : additions(part, state.b);
+  const which = meta.views[shown].metric, m = metricOf(which), name = m.name, parts = [...meta.views.keys()].filter((k) => meta.views[k].metric === which);
+  if (parts.some((k) => !partOf(k).p && !partOf(k).gain)) return fill($('waterfall'));
+  const together = (system) => { // all members of a mean
+    const found = parts.map((k) => additions(k, system));
+    return [found.reduce((sum, [base]) => sum + base, 0), new Map(found.flatMap(([, items]) => [...items]))];
+  };
+  const [baseA, mine] = together(state.a), [baseB, theirs] = alone() ? [0, new Map()] : together(state.b);
   const entries = [...new Set([...mine.keys(), ...theirs.keys()])].map((key) => ({ text: (mine.get(key) || theirs.get(key)).text, value: (mine.get(key)?.value || 0) - (theirs.get(key)?.value || 0), a: mine.get(key)?.count || 0, b: theirs.get(key)?.count || 0 })).filter((entry) => Math.abs(entry.value) > 1e-12);
   entries.sort((one, two) => Math.abs(two.value) - Math.abs(one.value));
   const kept = entries.slice(0, 14), rest = entries.slice(14);
-  Promise.all([scores(shown, state.a), scores(shown, state.b)]).then(([sa, sb]) => {
+  Promise.all([scores(which, state.a), scores(which, state.b)]).then(([sa, sb]) => {
     const total = alone() ? sa[state.seg] : sa[state.seg] - sb[state.seg], base = baseA - baseB;
+    if (Number.isNaN(total)) return fill($('waterfall'));
     const bars = base ? [{ text: 'without any match', value: base }] : [];
     bars.push(...kept);
     const left = total - base - kept.reduce((sum, entry) => sum + entry.value, 0);
@@ -318,7 +358,7 @@ function drawWaterfall(shown) {
         make('svg:text', { x: two + 5, y: y + 14, class: bar.sum ? 'strong' : '' }, show(bar.value, { digits: Math.max(m.digits, 3) }, true)),
         k < bars.length - 1 && !bars[k + 1].sum ? make('svg:line', { x1: x(bar.to), x2: x(bar.to), y1: y + step - 6, y2: y + step + 2, class: 'axis' }) : null));
     });
-    const how = part.p ? "each pair's share of the kernel with the best reference" : "what an order's matches add (Shapley value over the orders), shared evenly by them";
+    const kernels = parts.filter((k) => partOf(k).p).length, how = [...(kernels ? ["each pair's share of the kernel with the best reference"] : []), ...(kernels < parts.length ? ["what an order's matches add (Shapley value over the orders), shared evenly by them"] : [])].join('; ');
     fill($('waterfall'), make('h3', {}, alone() ? `What each match adds to ${name}` : `What each match adds to ${name}, A − B`), make('div', { class: 'scroll' }, svg), make('p', { class: 'note' }, `Segment ${whole(state.seg + 1)}; ${how}${alone() ? '' : '; counted matches as A : B'}.`));
   });
 }

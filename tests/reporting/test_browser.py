@@ -393,3 +393,81 @@ def test_one_system_alone(browser, tmp_path):
     page.click("#space .row >> nth=2")
     assert not errors
     page.close()
+
+
+@pytest.fixture(scope="module")
+def lacking(tmp_path_factory):
+    """A page of text and a mean, on which a system lacks some outputs."""
+    rng = random.Random(3)
+    pool = "the a red old dog cat home house ran runs saw very".split()
+    refs = [[" ".join(rng.choices(pool, k=8)) for _ in range(30)] for _ in range(2)]
+    hyps = {
+        name: [" ".join(rng.choice([w, rng.choice(pool)]) for w in line.split()) for line in ref]
+        for name, ref in zip("AB", refs, strict=True)
+    }
+    hyps["B"][4] = hyps["B"][7] = None
+    out = tmp_path_factory.mktemp("lacking") / "report.html"
+    return hyps, refs, tm.report(hyps, refs, ["chrf+bleu", "bleu"], out)
+
+
+def test_missing_outputs_are_said_and_left_out(browser, lacking):
+    hyps, refs, path = lacking
+    page = browser.new_page()
+    page.goto(path.as_uri() + "#seg=4")
+    page.wait_for_selector("body[data-done]", state="attached")
+    assert "2 outputs missing and left out" in page.inner_text("#facts")
+    assert "n = 28" in page.inner_text("#system-table")
+    assert "n = 28" in page.text_content("#histogram svg")
+    assert "no output" in page.inner_text("#texts [data-stream='3']")
+    kept = [i for i in range(30) if i not in (4, 7)]
+    both = [
+        tm.score([lines[i] for i in kept], [[ref[i] for i in kept] for ref in refs], ["chrf+bleu"])
+        for lines in hyps.values()
+    ]
+    gap = both[0].corpus["chrf+bleu"] - both[1].corpus["chrf+bleu"]
+    shown = page.inner_text("[data-pair='0,1']").split()[0].replace("−", "-")
+    assert abs(float(shown) - gap) < 6e-5
+    gaps = (both[0].segments["chrf+bleu"] - both[1].segments["chrf+bleu"]).float().tolist()
+    expected = [kept[k] for k in order_of(gaps)]
+    for rising in (False, True):
+        if rising:
+            expected = [kept[k] for k in order_of(gaps, rising=True)]
+            settled(page, lambda: page.click("#direction"))
+        top = shown_rows(page)
+        assert top == [*expected, 4, 7][: len(top)]
+        page.evaluate("document.getElementById('table').scrollTop = 1e9")
+        page.wait_for_selector("#row-7")
+        assert shown_rows(page)[-2:] == [4, 7]
+    page.close()
+
+
+def test_a_mean_shows_what_its_members_match(browser, lacking):
+    hyps, refs, path = lacking
+    page = browser.new_page()
+    page.goto(path.as_uri() + "#seg=2")
+    page.wait_for_selector("body[data-done]", state="attached")
+    views = page.eval_on_selector_all("#view option", "all => all.map(o => o.textContent)")
+    assert views == ["chrf+bleu: chrF", "chrf+bleu: BLEU", "bleu"]
+    [found] = tm.explain("chrf", hyps["A"][2:3], [ref[2:3] for ref in refs])
+    letters = "".join(hyps["A"][2].split())
+    level = [0] * len(letters)
+    for match in found.matches:
+        if match.counted:
+            for k in range(match.place, match.place + match.order):
+                level[k] = max(level[k], match.order)
+    spans = page.eval_on_selector_all(
+        "#texts [data-stream='2'] .token", "all => all.map(s => [s.textContent, s.className])"
+    )
+    marked = [int(name[-1]) if "level" in name else 0 for text, name in spans for _ in text]
+    assert "".join(text for text, _ in spans) == letters
+    assert marked == [min(4, value) for value in level]
+    bars = page.eval_on_selector_all(
+        "#waterfall svg g", "all => all.map(g => [...g.querySelectorAll('text')].pop().textContent)"
+    )
+    *parts, total = (float(bar.replace("−", "-")) for bar in bars)
+    both = [tm.score(h[2:3], [r[2:3] for r in refs], ["chrf+bleu"]) for h in hyps.values()]
+    one, two = (float(result.segments["chrf+bleu"][0]) for result in both)
+    assert abs(total - (one - two)) < 6e-5
+    assert len(parts) > 4
+    assert abs(sum(parts) - total) < 6e-5 * len(bars)
+    page.close()

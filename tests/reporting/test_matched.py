@@ -131,6 +131,75 @@ def test_items_of_ngrams_are_the_oracles(seed):
             check(segment, own, theirs, gram_at, 3)
 
 
+def chrf_grams(text, letters, words):
+    """Place → gram of each order, characters before words."""
+    cut = []
+    for word in text.split():
+        cut += [word[:-1], word[-1]] if len(word) > 1 and word[-1] in ".," else [word]
+    plain = "".join(text.split())
+    return [gram_at(plain, n) for n in range(1, letters + 1)] + [
+        gram_at(cut, n) for n in range(1, words + 1)
+    ]
+
+
+def chrf_text(rng, least=0):
+    kinds = ["a", "ab", "aab", "ba.", "b,", "cab", "é", "日本", "bb."]
+    return " ".join(rng.choice(kinds) for _ in range(rng.randint(least, 8)))
+
+
+@given(st.randoms(use_true_random=False), st.sampled_from([(3, 0), (2, 2), (6, 2)]))
+def test_characters_and_words_of_chrf_are_the_oracles(rng, orders):
+    hyps = [chrf_text(rng) for _ in range(3)]
+    refs = [[chrf_text(rng) for _ in range(3)], [chrf_text(rng, 1) for _ in range(3)]]
+    metric = tm.ChrF(*orders)
+    hyp, *others = (tm.TokenBatch.from_text(lines, "none") for lines in (hyps, *refs))
+    rows = metric.statistics(hyp, others).tolist()
+    for i, segment in enumerate(tm.explain(metric, hyp, others)):
+        number = range(1, sum(orders) + 1)
+        assert [segment.counts.get(order, 0) for order in number] == rows[i][3::3]
+        scores = [
+            float(metric(hyp[i], [other[i]])) if ref[i] else -1
+            for ref, other in zip(refs, others, strict=True)
+        ]
+        best = scores.index(max(scores))
+        own, *theirs = (chrf_grams(text[i], *orders) for text in (hyps, *refs))
+        assert len(segment.matches) == sum(map(len, own))
+        seen = Counter()
+        for match in segment.matches:
+            gram = own[match.order - 1][match.place]
+            assert match.text == ("" if match.order <= orders[0] else " ").join(gram)
+            for other, places in zip(theirs, match.places, strict=True):
+                assert places == [p for p, g in other[match.order - 1].items() if g == gram]
+            held = len(match.places[best])
+            assert match.counted == (seen[match.order, gram] < held)
+            assert match.reference == (best if held else None)
+            seen[match.order, gram] += 1
+
+
+@settings(max_examples=20)
+@given(seeds)
+def test_a_mean_has_the_explanations_of_its_members(seed):
+    hyps, refs = oracles.random_case(seed, most=10)
+    members = [tm.STM(2, balance="f1"), tm.HWCM(2, balance="f1"), tm.TKM(0.5)]
+    hyp, others = batch(hyps), [batch(stream) for stream in zip(*refs, strict=True)]
+    found = tm.explain(tm.Mean(members), hyp, others)
+    for k, metric in enumerate(members):
+        assert [segment.members[k].found for segment in found] == tm.explain(metric, hyp, others)
+        assert all(math.isclose(segment.members[k].weight, 1 / 3) for segment in found)
+    assert [member.name for member in found[0].members] == ["STM", "HWCM", "TKM"]
+
+
+def test_text_is_read_as_the_metric_reads_it():
+    hyps, refs = ["the dog ran", "a cat"], [["the dog runs", "a cat"], ["", "the cat"]]
+    found = tm.explain("chrf+bleu:tokenize=none", hyps, refs)
+    batches = [tm.TokenBatch.from_text(lines, "none") for lines in (hyps, *refs)]
+    for k, metric in enumerate((tm.ChrF(), tm.BLEU(tokenize="none"))):
+        assert [s.members[k].found for s in found] == tm.explain(metric, batches[0], batches[1:])
+        assert math.isclose(found[0].members[k].weight, 1 / 200)
+    with pytest.raises(NoExplanation, match=r"chrF, BLEU .* explain one of them"):
+        tm.explain("queen:chrf+bleu", hyps, [*refs, refs[0]])
+
+
 def test_long_and_short_segments_count_alike():
     """Statistics take two ways, by length; explanations equal both."""
     words = [f"w{i * i % 7}" for i in range(400)]

@@ -68,9 +68,15 @@ class Page(HTMLParser):
         return np.ascontiguousarray(planes.reshape(kind.itemsize, -1).T).view(kind)[:, 0]
 
     def texts(self, column):
-        data, ends = self.bytes(f"b{column['b']}"), self.array(column["sizes"]).cumsum()
-        starts = [0, *ends[:-1].tolist()]
-        return [data[a:b].decode() for a, b in zip(starts, ends.tolist(), strict=True)]
+        lines, left = [], self.meta["n"]
+        for block in column["blocks"]:
+            data, size = self.bytes(f"b{block}"), min(column["each"], left)
+            text, at = data[4 * size :].decode().encode("utf-16-le"), 0
+            for units in np.frombuffer(data[: 4 * size], "<u4").tolist():
+                lines.append(text[2 * at : 2 * (at + units)].decode("utf-16-le"))
+                at += units
+            left -= size
+        return lines
 
     def cards(self):
         blocks = self.meta["drawn"]["blocks"]
@@ -114,8 +120,9 @@ def test_p_values_are_those_of_compare(page):
     assert len(rows) == 6
     for metric in page.meta["metrics"]:
         assert len(metric["pairs"]) == 3
-        for a, b, p, holm in metric["pairs"]:
+        for a, b, p, holm, gap, n in metric["pairs"]:
             row = rows[metric["name"], a, b]
+            assert (gap, n) == (number(row.baseline_score - row.score), 4)
             assert (p, holm) == (number(row.p), number(row.p_holm))
             assert metric["intervals"][b] == [number(row.low), number(row.high)]
 
@@ -124,7 +131,7 @@ def test_buckets_hold_what_their_segments_score(page):
     ways = {way["title"]: way for way in page.meta["buckets"]}
     assert set(ways) == {"agreement among references", "document"}  # all have below 10 words
     way = ways["document"]
-    assert (way["labels"], way["n"]) == (["d1", "d2"], [2, 2])
+    assert (way["labels"], way["n"]) == (["d1", "d2"], [[2, 2, 2], [2, 2, 2]])
     assert page.array(way["index"]).tolist() == [1, 1, 2, 2]
     for k, rows in enumerate((slice(0, 2), slice(2, 4))):
         for s, lines in enumerate(HYPS.values()):
@@ -331,6 +338,47 @@ def test_a_judged_set_brings_human_scores(tmp_path):
                     pairs += 1
     assert (bleu["pairs"], bleu["share"]) == (pairs, number(right / pairs))
     assert page.meta["qarla"]["cases"] == 3  # with three references
+
+
+def test_missing_outputs_are_left_out(tmp_path):
+    """A judged set without some outputs: scores, pairs and people are over what is there."""
+    hyps = {name: list(lines) for name, lines in HYPS.items()}
+    hyps["B"][1] = None
+    rows = [
+        json.dumps(
+            {
+                "refs": [stream[i] for stream in REFS if stream[i]],
+                "sys": {
+                    name: {"hyp": lines[i], "scores": {"f": i + len(name)}}
+                    for name, lines in hyps.items()
+                },
+            }
+        )
+        for i in range(4)
+    ]
+    path, out = tmp_path / "set.jsonl", tmp_path / "out.html"
+    path.write_text("\n".join(rows), encoding="utf-8")
+    assert main(["report", "-i", str(path), "-m", "bleu", "chrf", "-o", str(out), "-q"]) == 0
+    page = Page(out.read_text(encoding="utf-8"))
+    assert page.meta["outputs"] == [4, 3, 4]
+    kept = [0, 2, 3]
+    for metric in page.meta["metrics"]:
+        name = metric["name"]
+        refs = [[stream[i] for i in kept] for stream in REFS]
+        score = {
+            system: tm.score([lines[i] for i in kept], refs, [name])
+            for system, lines in hyps.items()
+        }
+        assert metric["scores"][1] == number(score["B"].corpus[name])
+        assert metric["scores"][0] != number(score["A"].corpus[name])  # over all four
+        column = page.array(metric["columns"][1])
+        assert np.isnan(column).tolist() == [False, True, False, False]
+        pairs = {(a, b): (gap, n) for a, b, _, _, gap, n in metric["pairs"]}
+        gap = score["A"].corpus[name] - score["B"].corpus[name]
+        assert pairs[0, 1] == (number(gap), 3)
+        assert pairs[0, 2][1] == 4
+    assert page.meta["correlations"]["n"] == 11
+    assert {row["n"] for row in page.meta["people"]} == {11}
 
 
 def test_explain_prints_what_was_matched(tmp_path, capsys):
