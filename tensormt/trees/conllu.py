@@ -3,18 +3,23 @@
 Comments, multi-word tokens (`3-4`) and empty nodes (`5.1`) are passed over; a blank line ends a
 sentence. Every sentence must be one tree: heads are numbers of its words, one of them is 0, and all
 words lead to that one. What is not so is refused with its line. Lines end in LF or in CRLF, all in
-the same way.
+the same way. The sentences of a segment can be joined to one tree: the roots of later ones hang on
+that of the first.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import islice
 from typing import NamedTuple
 
+from tensormt.data.treefiles import PLACE
 from tensormt.errors import TensorMTError
 
-__all__ = ["Sentences", "read", "write"]
+__all__ = ["LATER", "Sentences", "join", "read", "write"]
+
+LATER = "parataxis"  # how the root of a later sentence hangs on that of the first
 
 _COLUMNS = 10
 _PASSED_OVER = re.compile(r"([0-9]+)-([0-9]+)|[0-9]+\.[0-9]+")
@@ -33,6 +38,7 @@ def read(text: str, source: str = "") -> Sentences:
     """The sentences of a text; an error names the source and the line."""
     found = Sentences([], [], [])
     lines = _lines(text.removeprefix("\ufeff"), source)
+    shift = 0  # from places in the text to lines of the file that a sentence says it is from
     words: list[str] = []
     heads: list[int] = []
     relations: list[str] = []
@@ -47,17 +53,20 @@ def read(text: str, source: str = "") -> Sentences:
                 words, heads, relations, places = [], [], [], []
             continue
         if line[0] == "#":
+            if line.startswith(PLACE):
+                source, _, first = line.removeprefix(PLACE).rpartition(":")
+                source, shift = f"{source}, ", int(first) - number - 1
             continue
         fields = line.split("\t")
         if not fields[0].isdecimal() and len(fields) >= _COLUMNS and _passes(fields[0]):
             continue
         fault = _fault(fields, len(words) + 1)
         if fault:
-            raise TensorMTError(f"{source}line {number}: {fault}")
+            raise TensorMTError(f"{source}line {number + shift}: {fault}")
         words.append(fields[1])
         heads.append(int(fields[6]))
         relations.append(fields[7])
-        places.append(number)
+        places.append(number + shift)
     return found
 
 
@@ -127,17 +136,43 @@ def _check(heads: list[int], places: list[int], source: str) -> None:
                 )
 
 
+def join(found: Sentences, counts: Sequence[int]) -> Sentences:
+    """One tree for each segment of `counts` sentences; a segment of none has an empty tree."""
+    joined = Sentences([], [], [])
+    rest = iter(zip(*found, strict=True))
+    for count in counts:
+        words: list[str] = []
+        heads: list[int] = []
+        relations: list[str] = []
+        for row, above, names in islice(rest, count):
+            root = heads.index(0) + 1 if heads else 0
+            shift = len(words)
+            heads += [head + shift if head else root for head in above]
+            relations += [
+                name if head or not root else LATER for head, name in zip(above, names, strict=True)
+            ]
+            words += row
+        joined.words.append(words)
+        joined.heads.append(heads)
+        joined.relations.append(relations)
+    return joined
+
+
 def write(
     words: Sequence[Sequence[str]],
     heads: Sequence[Sequence[int]],
     relations: Sequence[Sequence[str]] | None = None,
+    first: int | None = None,
 ) -> str:
     """CoNLL-U text that reads back to these sentences; `_` in the columns that are not known.
 
     A word may hold spaces, but no tab and no line end; a sentence without words cannot be written.
+    With `first` sentences are numbered from there (`# sent_id`), and those without words left out.
     """
     blocks: list[str] = []
     for number, (row, above) in enumerate(zip(words, heads, strict=True), 1):
+        if not row and first is not None:
+            continue
         if not row:
             raise TensorMTError(
                 f"segment {number} has no word: CoNLL-U has no empty sentences, leave it out"
@@ -151,8 +186,10 @@ def write(
                     f"segment {number}: {text!r} cannot be written as CoNLL-U: a column is not "
                     "empty and has no tab or line end in it"
                 )
+        title = "" if first is None else f"# sent_id = {first + number - 1}\n"
         blocks.append(
-            "".join(
+            title
+            + "".join(
                 f"{place}\t{word}\t_\t_\t_\t_\t{head}\t{name}\t_\t_\n"
                 for place, (word, head, name) in enumerate(zip(row, above, names, strict=True), 1)
             )
