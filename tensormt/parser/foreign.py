@@ -54,8 +54,9 @@ class ForeignParser(ABC):
             return TreeBatch.from_brackets([tree or "" for tree in found])
         counts = [0 if sentences is None else len(sentences.words) for sentences in found]
         known = [sentences for sentences in found if sentences is not None]
-        columns = ([row for sentences in known for row in sentences[k]] for k in range(3))
-        return TreeBatch.from_heads(*join(Sentences(*columns), counts))
+        columns = ([row for sentences in known for row in sentences[k]] for k in range(4))
+        words, heads, relations, _ = join(Sentences(*columns), counts)
+        return TreeBatch.from_heads(words, heads, relations)
 
 
 def _holds_text(segment: str | Sequence[str] | None) -> bool:

@@ -76,16 +76,15 @@ class SpacyParser(ForeignParser):
 
 def _sentences(document: Any) -> Sentences:
     """The sentences of one document without its white space."""
-    found = Sentences([], [], [])
+    found = Sentences.none()
     for sentence in document.sents:
         tokens = [token for token in sentence if not token.is_space]
         place = {token.i: number for number, token in enumerate(tokens, 1)}
         if not tokens:
             continue
         heads = [place.get(_head(token), 0) for token in tokens]
-        found.words.append([token.text for token in tokens])
-        found.heads.append(_one_root(heads))
-        found.relations.append([token.dep_ or "dep" for token in tokens])
+        names = [token.dep_ or "dep" for token in tokens]
+        found.add([token.text for token in tokens], _one_root(heads), names, [])
     return found
 
 

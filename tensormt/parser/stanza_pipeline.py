@@ -84,11 +84,11 @@ class StanzaParser(ForeignParser):
 
 def sentences_of(document: Any) -> Sentences:
     """Words, heads and relations of a Stanza document."""
-    found = Sentences([], [], [])
+    found = Sentences.none()
     for sentence in document.sentences:
-        found.words.append([word.text for word in sentence.words])
-        found.heads.append([word.head for word in sentence.words])
-        found.relations.append([word.deprel for word in sentence.words])
+        words = sentence.words
+        texts, heads = [word.text for word in words], [word.head for word in words]
+        found.add(texts, heads, [word.deprel or "dep" for word in words], [])
     return found
 
 

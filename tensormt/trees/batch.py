@@ -158,7 +158,7 @@ class TreeBatch:
                 f"{source}{sum(counts)} sentences hold {len(found.words)} trees: expected one tree "
                 "a sentence"
             )
-        words, heads, relations = found if counts is None else conllu.join(found, counts)
+        words, heads, relations, _ = found if counts is None else conllu.join(found, counts)
         named = any(name != "_" for row in relations for name in row)
         return cls.from_heads(words, heads, relations if named else None)
 
