@@ -121,19 +121,22 @@ class Metric(ABC, Generic[Batch]):
         return self.signed({})
 
     def signed(self, facts: Mapping[str, object]) -> str:
-        """The signature with more facts, such as the number of references or the parser."""
+        """The signature with more facts, such as the number of references or the parser.
+
+        A fact that is None takes the option of its name away, which did not matter.
+        """
         words = {True: "yes", False: "no"}
         fields = (
             f"{key}:{words[value] if isinstance(value, bool) else value}"
             for key, value in {**self.options(), **facts}.items()
+            if value is not None or key not in facts
         )
         return "|".join((self.name, *fields, f"version:{__version__}"))
 
-    @property
-    def in_short(self) -> str:
+    def in_short(self, facts: Mapping[str, object]) -> str:
         """Name and options in brackets, as a part of another metric's signature."""
-        name, *facts = self.signature.split("|")
-        return f"{name}({','.join(facts[:-1])})"
+        name, *rest = self.signed(facts).split("|")
+        return f"{name}({','.join(rest[:-1])})"
 
     def __repr__(self) -> str:
         return f"<{self.signature}>"

@@ -136,7 +136,12 @@ ENTRIES: dict[str, Entry] = {
     "hwcm": Entry(
         "syntax.HWCM",
         "shared chains of head words in the dependency trees",
-        (_depth("max_length", 4, "the longest chains that count"), _BALANCE, _RULES),
+        (
+            _depth("max_length", 4, "the longest chains that count"),
+            _BALANCE,
+            _RULES,
+            YesNo("labels", False, "compare the names of arcs too, of dependency sources"),
+        ),
     ),
     "dstm": Entry(
         "syntax.DSTM",
@@ -150,7 +155,10 @@ ENTRIES: dict[str, Entry] = {
 # means with a name of their own
 MEANS = {
     "blend": "chrf:lowercase=yes+bleu:lowercase=yes+hwcm:max_length=1,balance=f1"
-    "+stm:max_depth=2,balance=f1"
+    "+stm:max_depth=2,balance=f1",
+    # the same where there are dependency trees only
+    "dblend": "chrf:lowercase=yes+bleu:lowercase=yes+hwcm:max_length=1,balance=f1"
+    "+dstm:max_depth=2,balance=f1",
 }
 
 

@@ -146,4 +146,6 @@ def signature(metric: Metric[Any], references: int, trees: TreeSource | None) ->
     facts: dict[str, object] = {"refs": references}
     if metric.reads_trees:
         facts["parser"] = getattr(trees, "fingerprint", GIVEN)
+        if getattr(trees, "kind", None) == "dependency":
+            facts["rules"] = None  # head rules make dependencies of constituents
     return metric.signed(facts)

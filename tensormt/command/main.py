@@ -28,7 +28,7 @@ COMMANDS = {
     "score": ("score", "text in, scores out"),
     "score-files": ("score_files", "folders of shards, many workers"),
     "compare": ("compare", "is one system better than another?"),
-    "parse": ("parse", "text to bracketed trees"),
+    "parse": ("parse", "text to trees"),
     "train-parser": ("train_parser", "train a parser on a treebank"),
     "metaeval": ("metaeval", "correlation of metrics with human scores"),
     "qarla": ("qarla", "QUEEN, KING, JACK and the best set of metrics"),

@@ -13,7 +13,7 @@ tensormt.train.Learned, which learns θ from people's scores; `learned:FILE` rea
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -145,7 +145,12 @@ class Weighted(Metric[TreeBatch]):
     def options(self) -> dict[str, object]:
         """The metric, and a hash of the weights."""
         data = self.theta.to("cpu", torch.float64).contiguous().numpy().tobytes()
-        return {"of": self.metric.in_short, "weights": hashlib.sha256(data).hexdigest()[:8]}
+        return {"of": self.metric.in_short({}), "weights": hashlib.sha256(data).hexdigest()[:8]}
+
+    def signed(self, facts: Mapping[str, object]) -> str:
+        """The signature with more facts; options that did not matter are taken from the metric."""
+        gone = {key: None for key, value in facts.items() if value is None}
+        return super().signed({"of": self.metric.in_short(gone), **facts})
 
     def statistics(self, hyp: TreeBatch, refs: Sequence[TreeBatch]) -> Tensor:
         """Float64 [B,K]: the metric's, with weights for counts."""

@@ -129,7 +129,7 @@ def test_a_file_of_weights_is_a_metric(spec, tmp_path):
     model.save(tmp_path / "w.safetensors")
     metric = make(f"learned:{tmp_path / 'w.safetensors'}")
     assert torch.allclose(metric(hyp, refs), model(hyp, refs), rtol=0, atol=1e-12)
-    assert metric.signature.startswith(f"Learned|of:{make(spec).in_short}|weights:")
+    assert metric.signature.startswith(f"Learned|of:{make(spec).in_short({})}|weights:")
     # sums of weights are what a corpus is scored by
     rows = metric.statistics(hyp, refs)
     assert rows.shape[1] == metric.width
