@@ -110,7 +110,7 @@ def rows_of(metric: Fractions, features: Features, theta: Tensor) -> Tensor:
     def sums(share: Share, matched: bool) -> Tensor:
         weight = weights[share.bucket] * share.matched if matched else weights[share.bucket]
         cells = weight.new_zeros(size * metric.orders)
-        return cells.index_add(0, share.group, weight).view(size, -1)
+        return cells.index_add(0, share.group, weight).view(size, metric.orders)
 
     one = theta.new_ones(size, 1)
     rows = []
