@@ -228,7 +228,7 @@ def make(spec: str, **more: Any) -> Metric[Any]:
     """The metric that a specification names, with more options.
 
     Names joined by + are their mean, `queen:` before them is QARLA's QUEEN, `blend` is the mean
-    that we recommend.
+    that we recommend, `learned:FILE` has the weights of a file.
 
     >>> make("chrf+hwcm:max_length=2,balance=f1").signature.split("|")[1][:24]
     'of:chrF(chars:6,words:0,'
@@ -239,6 +239,8 @@ def make(spec: str, **more: Any) -> Metric[Any]:
             return _combined("Queen", spec.removeprefix("queen:"))
         if "+" in spec:
             return _combined("Mean", spec)
+        if spec.startswith("learned:"):
+            return _learned(spec.removeprefix("learned:"))
     name, found = parse_spec(spec)
     try:
         return METRICS[name](**{**found, **more})
@@ -251,3 +253,11 @@ def _combined(kind: str, spec: str) -> Metric[Any]:
     members = [make(part) for part in spec.split("+")]
     found: Metric[Any] = getattr(import_module("tensormt.combined"), kind)(members)
     return found
+
+
+def _learned(path: str) -> Metric[Any]:
+    """A metric with the weights of a file that tensormt.train.Learned wrote."""
+    from tensormt.syntax.weighted import Weighted, load_weights
+
+    spec, theta = load_weights(path)
+    return Weighted(make(spec), theta)

@@ -66,6 +66,11 @@ class Texts:
         blank = torch.tensor([not text.strip() for text in self._numbers], device="cpu")
         return [numbers.masked_fill(blank[numbers], -1) for numbers in index]
 
+    def lines(self, number: int) -> list[str]:
+        """The text of a stream, "" where there is none; of written trees, their words."""
+        index, names = self._number()[number], list(self._numbers)
+        return [names[i] for i in index.tolist()]
+
     def read(self, reading: Reading) -> list[Any]:
         """The streams in a reading, a batch each."""
         if isinstance(reading, Several):
@@ -101,7 +106,7 @@ class Texts:
         """The trees that were given, a batch a stream."""
         if "given" not in self._made:
             if isinstance(self.trees, Written):
-                given = [self.trees(stream, self.first) for stream in self.streams]
+                given = list(self.trees.streams(self.streams, self.first))
             elif self.trees is None or callable(self.trees):
                 raise TensorMTError(_NO_TREES)
             else:

@@ -19,7 +19,7 @@ LAYERS = [
     ["kernels"],
     ["text"],
     ["trees"],
-    ["reading"],
+    ["reading", "explanation"],
     ["metric"],
     ["syntax", "ngram"],
     ["combined"],
@@ -30,7 +30,7 @@ LAYERS = [
     ["metaeval"],
     ["qarla"],
     ["train"],
-    ["scale"],
+    ["reporting", "scale"],
     ["command"],
     ["__main__"],
 ]

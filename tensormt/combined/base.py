@@ -62,10 +62,4 @@ class Combined(Metric[Any]):
         return super().signed({**self._members(gone), **facts})
 
     def _members(self, facts: Mapping[str, object]) -> dict[str, object]:
-        return {"of": "+".join(_named(metric, facts) for metric in self.metrics)}
-
-
-def _named(metric: Metric[Any], facts: Mapping[str, object]) -> str:
-    """A metric in short: its signature in brackets, without the version."""
-    name, *rest = metric.signed(facts).split("|")
-    return f"{name}({','.join(rest[:-1])})"
+        return {"of": "+".join(metric.in_short(facts) for metric in self.metrics)}

@@ -32,6 +32,8 @@ COMMANDS = {
     "train-parser": ("train_parser", "train a parser on a treebank"),
     "metaeval": ("metaeval", "correlation of metrics with human scores"),
     "qarla": ("qarla", "QUEEN, KING, JACK and the best set of metrics"),
+    "report": ("report", "a page in the browser: where systems differ, what they match"),
+    "explain": ("explain", "what was matched in a segment"),
     "list": ("listing", "metrics with their options"),
 }
 

@@ -145,7 +145,8 @@ class Nodes:
 
     def rows(self, start: int, stop: int) -> Nodes:
         """The nodes of the trees start…stop-1, as views: one host sync."""
-        first, last = self.offsets[[start, stop]].tolist()
+        ends = self.offsets[start : stop + 1 : max(stop - start, 1)].tolist()
+        first, last = ends[0], ends[-1]
         parent = self.parent[first:last]
         return Nodes(
             torch.where(parent < 0, -1, parent - first) if first else parent,

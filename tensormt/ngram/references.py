@@ -19,7 +19,7 @@ from torch import Tensor
 from tensormt.errors import SegmentError, TensorMTError
 from tensormt.kernels.arrays import argsort
 from tensormt.kernels.columns import column_type, columns, cut, tailed
-from tensormt.kernels.counts import spread
+from tensormt.kernels.counts import Keys, spread
 from tensormt.kernels.ngrams import LONGEST, different, share
 from tensormt.metric import check_aligned
 from tensormt.ngram.frequencies import Frequencies
@@ -28,6 +28,8 @@ from tensormt.text.tokens import TokenBatch, unify
 
 __all__ = ["References"]
 
+# references: more of them are sorted, as comparing each with all others takes the square
+_COMPARED = 6
 # segments a chunk: keeps the groups of the counter few, so that keys keep their bits
 _CHUNK = 1024
 
@@ -102,15 +104,28 @@ class References(Sequence[TokenBatch]):
             order = argsort(longest)
             sizes = longest[order].tolist()
             found = self.lengths.new_empty(self.segments, max_order)
-            for low, high in cut(sizes):
+            for low, high in cut(sizes, len(self)):
                 rows = order[low:high]
-                if sizes[high - 1] > LONGEST:
-                    part = References([stream[rows] for stream in self.streams])
-                    found[rows] = part.spread(max_order).sum(2)
+                if sizes[high - 1] > LONGEST or len(self) > _COMPARED:
+                    found[rows] = self._sorted(rows, max_order)
                 else:
                     found[rows] = different(self.columns(rows), self.lengths[:, rows], max_order)
             self._distinct[max_order] = found
         return self._distinct[max_order]
+
+    @cached_property
+    def _all(self) -> TokenBatch:
+        """All streams, one after the other."""
+        return TokenBatch.concat(self.streams)
+
+    def _sorted(self, rows: Tensor, max_order: int) -> Tensor:
+        """`distinct` of some segments by sorting all n-grams of all their references."""
+        size = rows.shape[0]
+        stream = torch.arange(len(self), device=rows.device)[:, None]
+        keys = ngrams(self._all[(stream * self.segments + rows).reshape(-1)], max_order)
+        # the groups count through stream after stream: modulo one stream they are the segment's
+        groups = size * max_order
+        return spread([Keys(keys.group % groups, keys.key)], groups).view(size, max_order)
 
     def diversity(self, max_order: int) -> Tensor:
         """Different n-grams over all n-grams of the references (Eq. 4), float64 [B,N]; 0/0 is 1."""

@@ -23,8 +23,12 @@ import torch
 from torch import Tensor
 
 from tensormt.errors import TensorMTError
-from tensormt.kernels.counts import Keys, clipped, totals
+from tensormt.explanation import Explanation
+from tensormt.kernels.arrays import nonzero, take
+from tensormt.kernels.counts import Keys, clipped, split, totals
 from tensormt.kernels.lengths import brevity_penalty, closest
+from tensormt.kernels.matches import Occurrences, items
+from tensormt.kernels.nodes import Nodes
 from tensormt.syntax.base import CHUNK, TreeMetric
 from tensormt.trees.batch import TreeBatch
 
@@ -43,6 +47,7 @@ class Fractions(TreeMetric):
 
     orders: int
     epsilon: ClassVar[float] = 0.0
+    item: ClassVar[str]  # what a key stands for
 
     def __init__(self, orders: int, balance: str, what: str) -> None:
         if isinstance(orders, bool) or not isinstance(orders, int) or not 1 <= orders <= _MOST:
@@ -59,12 +64,21 @@ class Fractions(TreeMetric):
     def keys(self, batch: TreeBatch) -> Keys:
         """Keys of the batch with group = (order - 1) · B + segment."""
 
+    @abstractmethod
+    def highest(self, nodes: Nodes) -> Tensor:
+        """The highest order in which each node gives a key, int64 [n]."""
+
     def statistics(self, hyp: TreeBatch, refs: Sequence[TreeBatch]) -> Tensor:
         """Int64 [B,K]."""
         self.check(hyp, refs)
-        batches = [self.trees(batch) for batch in (hyp, *refs)]
-        parts = zip(*(batch.chunks(CHUNK) for batch in batches), strict=True)
-        rows = torch.cat([self._chunk(*part) for part in parts])
+        together = self.together(hyp, refs)
+        if together is not None:
+            keys = split(self.keys(together), len(hyp), 1 + len(refs))
+            rows = self._chunk((hyp, *refs), keys)
+        else:
+            batches = [self.trees(batch) for batch in (hyp, *refs)]
+            parts = zip(*(batch.chunks(CHUNK) for batch in batches), strict=True)
+            rows = torch.cat([self._chunk(part, [*map(self.keys, part)]) for part in parts])
         if self.balance == "brevity":
             near = closest(hyp.tokens, torch.stack([ref.tokens for ref in refs], 1))
             rows = torch.cat([rows, hyp.tokens[:, None], near[:, None]], 1)
@@ -77,19 +91,19 @@ class Fractions(TreeMetric):
             + {"recall": self.orders, "f1": self.orders, "brevity": 2}.get(self.balance, 0)
         )
 
-    def _chunk(self, hyp: TreeBatch, *refs: TreeBatch) -> Tensor:
+    def _chunk(self, sides: Sequence[TreeBatch], keys: Sequence[Keys]) -> Tensor:
+        """The rows of the hypothesis, the first side, given the keys of each side."""
+        (hyp, *refs), (own, *others) = sides, keys
         groups = len(hyp) * self.orders
         shape = (self.orders, len(hyp))
-        own = self.keys(hyp)
-        others = [self.keys(ref) for ref in refs]
         count = totals(own, groups).view(shape).T
         one = count.new_ones(len(hyp), 1)
         if self.balance in ("recall", "f1"):
             best = count.new_full((len(hyp),), -1, dtype=torch.float64)
             row = count.new_zeros(len(hyp), self._columns())
-            for ref, keys in zip(refs, others, strict=True):
-                both = clipped(own, [keys], groups).view(shape).T
-                candidate = torch.cat([one, both, count, totals(keys, groups).view(shape).T], 1)
+            for ref, other in zip(refs, others, strict=True):
+                both = clipped(own, [other], groups).view(shape).T
+                candidate = torch.cat([one, both, count, totals(other, groups).view(shape).T], 1)
                 score = torch.where(ref.lengths > 0, self.score(candidate, segment=True), -1)
                 row = torch.where((score > best)[:, None], candidate, row)
                 best = torch.maximum(score, best)
@@ -110,12 +124,42 @@ class Fractions(TreeMetric):
             score = recall = _mean_fraction(both, rest, floor)
             if self.balance == "f1":
                 total = precision + recall
-                score = torch.where(total > 0, 2 * precision * recall / total.clamp(min=1e-300), 0)
+                some = total > 0
+                score = torch.where(some, 2 * precision * recall / torch.where(some, total, 1), 0)
         elif self.balance == "brevity":
             score = precision * brevity_penalty(rest[..., 0], rest[..., 1])
         else:
             score = precision
         return torch.where(count[..., 0] > 0, score, 0)
+
+    def explain(self, hyp: TreeBatch, refs: Sequence[TreeBatch]) -> Explanation:
+        """The subtrees or chains that were counted."""
+        self.check(hyp, refs)
+        trees, *others = (self.trees(batch) for batch in (hyp, *refs))
+        only = None
+        if self.balance in ("recall", "f1"):
+            keys = [self.keys(batch) for batch in (trees, *others)]
+            pairs = zip(others, keys[1:], strict=True)
+            rows = [
+                self.score(self._chunk([trees, ref], [keys[0], other]), segment=True)
+                for ref, other in pairs
+            ]
+            present = (ref.lengths > 0 for ref in others)
+            scores = [torch.where(p, row, -1.0) for p, row in zip(present, rows, strict=True)]
+            only = torch.stack(scores).argmax(0)
+        sides = [self._occurrences(batch) for batch in (trees, *others)]
+        columns = [[1 + order] for order in range(self.orders)]
+        found = items(sides[0], sides[1:], only)
+        return Explanation(self.item, trees, others, found, columns=columns, best=only)
+
+    def _occurrences(self, batch: TreeBatch) -> Occurrences:
+        nodes, group, key = batch.nodes, *self.keys(batch)[:2]
+        # keys come order by order, each by rising nodes
+        highest = self.highest(nodes)
+        node = torch.cat([nonzero(highest >= order) for order in range(1, self.orders + 1)])
+        segment = group % max(len(batch), 1)
+        order = group // max(len(batch), 1) + 1
+        return Occurrences(segment, order, node - take(nodes.offsets, segment), key)
 
     def options(self) -> dict[str, object]:
         """Depth or length, balance, then what trees are compared."""
@@ -133,6 +177,6 @@ class Fractions(TreeMetric):
 def _mean_fraction(part: Tensor, whole: Tensor, floor: Tensor) -> Tensor:
     """Mean over the orders with a whole of part / whole, zero fractions raised to the floor."""
     present = whole > 0
-    fraction = part / whole.clamp(min=1)
+    fraction = part / torch.where(present, whole, 1)
     fraction = torch.where(fraction > 0, fraction, floor[..., None])
     return (fraction * present).sum(-1) / present.sum(-1).clamp(min=1)

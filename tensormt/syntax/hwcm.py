@@ -7,9 +7,12 @@ as obj), beyond the paper.
 
 from __future__ import annotations
 
+from torch import Tensor
+
 from tensormt.errors import TensorMTError
 from tensormt.kernels.chains import chain_keys
 from tensormt.kernels.counts import Keys
+from tensormt.kernels.nodes import Nodes
 from tensormt.syntax.base import DependencyMetric
 from tensormt.syntax.fractions import Fractions
 from tensormt.trees.batch import TreeBatch
@@ -22,6 +25,7 @@ class HWCM(Fractions, DependencyMetric):
 
     name = "HWCM"
     epsilon = 1e-3
+    item = "chain"
     order_name = "length"
 
     def __init__(
@@ -49,3 +53,7 @@ class HWCM(Fractions, DependencyMetric):
     def keys(self, batch: TreeBatch) -> Keys:
         """Headword-chain keys."""
         return chain_keys(batch.nodes, batch.labels.hashes, self.orders)
+
+    def highest(self, nodes: Nodes) -> Tensor:
+        """A node's depth: chains go up from it."""
+        return nodes.depth

@@ -15,6 +15,8 @@ import torch
 from torch import Tensor
 
 from tensormt.errors import TensorMTError
+from tensormt.explanation import Explanation
+from tensormt.kernels.matches import node_pairs
 from tensormt.kernels.treekernel import Side, log_kernel, side
 from tensormt.metric import check_aligned
 from tensormt.syntax.base import CHUNK, ConstituencyMetric, DependencyMetric, TreeMetric
@@ -54,12 +56,28 @@ class Kernel(TreeMetric):
         """Log of the segment scores, float64 [B]: scores of long sentences at decay 1 are tiny."""
         self.check(hyp, refs)
         best = torch.full((len(hyp),), -math.inf, dtype=torch.float64, device=hyp.device)
-        own = self._log_self(hyp)
-        for ref in refs:
-            both = self.log_kernel(hyp, ref)
-            cosine = both - (own + self._log_self(ref)) / 2
+        own, *others = self._selves(hyp, refs)
+        for both, other in zip(self._crosses(hyp, refs), others, strict=True):
+            cosine = both - (own + other) / 2
             best = torch.maximum(best, torch.where(both.isinf(), -math.inf, cosine))
         return best.clamp(max=0)
+
+    def _selves(self, hyp: TreeBatch, refs: Sequence[TreeBatch]) -> Sequence[Tensor]:
+        """log K of every tree with itself, float64 [B] for each side."""
+        if self.together(hyp, refs) is None:
+            return [self._log_self(side) for side in (hyp, *refs)]
+        return self._log_self(hyp.followed_by(refs)).view(1 + len(refs), len(hyp)).unbind()
+
+    def _crosses(self, hyp: TreeBatch, refs: Sequence[TreeBatch]) -> list[Tensor]:
+        """log K of every hypothesis with each of its references, float64 [B] a reference."""
+        size = len(hyp)
+        if self.together(hyp, refs) is None:
+            return [self.log_kernel(hyp, ref) for ref in refs]
+        (both,) = self._sides(hyp.followed_by(refs))
+        return [
+            log_kernel(both, both, self.decay, ahead=k * size, only=size)[:size]
+            for k in range(1, 1 + len(refs))
+        ]
 
     def statistics(self, hyp: TreeBatch, refs: Sequence[TreeBatch]) -> Tensor:
         """Float64 [B,2]."""
@@ -69,6 +87,21 @@ class Kernel(TreeMetric):
     def score(self, statistics: Tensor, *, segment: bool | None = None) -> Tensor:
         """Float64 [...]."""
         return (statistics[..., 1] / statistics[..., 0].clamp(min=1)).to(torch.float64)
+
+    def explain(self, hyp: TreeBatch, refs: Sequence[TreeBatch]) -> Explanation:
+        """The pairs of nodes with equal productions, each with log C, its share of K(h, r)."""
+        self.check(hyp, refs)
+        # log K(h, h) is the same for all references
+        cosines = [self.log_kernel(hyp, ref) - self._log_self(ref) / 2 for ref in refs]
+        best = torch.stack(cosines).nan_to_num(nan=-math.inf).argmax(0)
+        trees, *others = (self.trees(batch) for batch in (hyp, *refs))
+        own, *sides = (side(batch.nodes, batch.labels.hashes) for batch in (trees, *others))
+        first = trees.nodes.offsets
+        pairs = [
+            node_pairs(own, other, (first, ref.nodes.offsets), self.decay)
+            for other, ref in zip(sides, others, strict=True)
+        ]
+        return Explanation("pair", trees, others, pairs=pairs, best=best)
 
     def options(self) -> dict[str, object]:
         """Decay, then what trees are compared."""

@@ -21,20 +21,31 @@ from tensormt.kernels import hashing
 __all__ = ["Dictionary", "Pieces", "string_buffers"]
 
 
+_FEW = 128  # strings: up to here those hashed before are remembered one by one
+
+
 class Pieces(NamedTuple):
-    """Strings cut into pieces: their ids 1…kinds end to end [n], where each starts, how many."""
+    """Strings cut into pieces: their ids from 1 end to end [n], where each starts, how many.
+
+    names: what the ids stand for.
+    """
 
     ids: Tensor
     starts: Tensor
     lengths: Tensor
-    kinds: int
+    names: list[str]
+
+    @property
+    def kinds(self) -> int:
+        """How many different pieces there are."""
+        return len(self.names)
 
     @classmethod
-    def of(cls, ids: np.ndarray, lengths: list[int], kinds: int) -> Pieces:
+    def of(cls, ids: np.ndarray, lengths: list[int], names: list[str]) -> Pieces:
         """From ids [n] and the number of pieces of each string."""
         sizes = torch.tensor(lengths, dtype=torch.int64, device="cpu")
         numbers = torch.from_numpy(ids.astype(np.int64).reshape(-1))
-        return cls(numbers, sizes.cumsum(0) - sizes, sizes, kinds)
+        return cls(numbers, sizes.cumsum(0) - sizes, sizes, names)
 
 
 def _chrf_words(word: str) -> list[str]:
@@ -50,9 +61,11 @@ class Dictionary:
     """An immutable list of different strings; the id of a string is its place."""
 
     def __init__(self, strings: Iterable[str] | pa.Array) -> None:
-        self.array: pa.Array = (
-            strings if isinstance(strings, pa.Array) else pa.array(list(strings), pa.string())
-        )
+        if isinstance(strings, pa.Array):
+            self.array: pa.Array = strings
+        else:
+            self.__dict__["strings"] = names = list(strings)
+            self.array = pa.array(names, pa.string())
 
     @classmethod
     def encode(cls, strings: Sequence[str] | pa.Array) -> tuple[Tensor, Dictionary]:
@@ -77,6 +90,8 @@ class Dictionary:
     @cached_property
     def hashes(self) -> Tensor:
         """Content hash of every string, int64 [n]: equal strings of any two dictionaries agree."""
+        if len(self) <= _FEW:
+            return hashing.of_few(self.strings)
         return hashing.of_strings(*string_buffers(self.array))
 
     @cached_property
@@ -89,14 +104,14 @@ class Dictionary:
         """The strings cut into characters, numbered from 1."""
         codes = np.frombuffer("".join(self.strings).encode("utf-32-le"), np.uint32)
         kinds, ids = np.unique(codes, return_inverse=True)
-        return Pieces.of(ids + 1, [len(word) for word in self.strings], len(kinds))
+        return Pieces.of(ids + 1, [len(word) for word in self.strings], [chr(k) for k in kinds])
 
     @cached_property
     def words(self) -> Pieces:
         """The strings cut as chrF cuts words: punctuation off their end, else off their start."""
         parts = [_chrf_words(word) for word in self.strings]
         ids, names = Dictionary.encode([part for word in parts for part in word])
-        return Pieces.of(ids.numpy() + 1, [len(word) for word in parts], len(names))
+        return Pieces.of(ids.numpy() + 1, [len(word) for word in parts], names.strings)
 
     def __len__(self) -> int:
         return len(self.array)

@@ -19,7 +19,7 @@ except after prefixes such as non-: done with `hyphens`.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Protocol
 
 ABBREVIATIONS = frozenset(
@@ -58,6 +58,9 @@ _APOSTROPHE = re.compile(r"(?<=\w)’(?=\w)")
 _HYPHEN = re.compile(r"(?<=[^\W_])([-–/])(?=[^\W_])")
 _ADDRESS = re.compile(r"//|@|^www\.|^\d+[-–/]\d")
 _SPACE = re.compile(r"\s+")
+_ENTANGLED = re.compile(r"[\"“”‘’«»`]|''|[^\S ]")  # quotes, white space other than blanks
+_TAIL = "])}>'"  # may stand behind the last point
+_CONTRACTED = frozenset({"cannot", "gimme", "gonna", "gotta", "lemme", "wanna"})
 _CUTS = frozenset({",", ";", ":", "-", "--", "–", "—"})
 
 
@@ -156,7 +159,31 @@ def whole(token: str) -> str:
 
 
 def tokenize(sentence: str, hyphens: bool = True) -> list[str]:
-    """Penn tokens of one sentence of raw text, spelt as in the text."""
+    """Penn tokens of one sentence of raw text, spelt as in the text.
+
+    Without quotation marks the tokens between two blanks do not depend on what else there is, but
+    for a point at the end, so most of them are remembered.
+    """
+    chunks = sentence.split()
+    if not chunks or _ENTANGLED.search(sentence) or not chunks[-1].strip(_TAIL):
+        return _cut_whole(sentence, hyphens)
+    tokens: list[str] = []
+    for chunk in chunks[:-1]:
+        tokens += _cut_chunk(chunk, hyphens, False)
+    tokens += _cut_chunk(chunks[-1], hyphens, True)
+    return tokens
+
+
+@lru_cache(1 << 16)
+def _cut_chunk(chunk: str, hyphens: bool, last: bool) -> tuple[str, ...]:
+    """The tokens of a piece of text without white space or quotation marks."""
+    if chunk.isalnum() and chunk.lower() not in _CONTRACTED:
+        return (escape(chunk),)
+    return tuple(_cut_whole(chunk, hyphens) if last else _cut_whole(f"{chunk} x", hyphens)[:-1])
+
+
+def _cut_whole(sentence: str, hyphens: bool) -> list[str]:
+    """`tokenize` by nltk, all of the sentence at once."""
     plain = _APOSTROPHE.sub("'", sentence) if "’" in sentence else sentence
     try:
         spans = list(_tokenizer().span_tokenize(plain))

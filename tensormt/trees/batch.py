@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import accumulate, pairwise
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
@@ -171,6 +172,16 @@ class TreeBatch:
                 f"cannot join batches of kinds {sorted(kinds)}: give at least one, all of one kind"
             )
         kind = kinds.pop()
+        first = batches[0]
+        bare = any(batch._bare for batch in batches)
+        if all(
+            batch.words is first.words
+            and batch.labels is first.labels
+            and batch.relations is first.relations
+            for batch in batches
+        ):
+            nodes = Nodes.join([batch.nodes for batch in batches])
+            return cls.from_nodes(nodes, first.labels, first.words, kind, bare, first.relations)
         words, word_maps = Dictionary.merge([batch.words for batch in batches])
         labels, label_maps = (
             (words, word_maps)
@@ -179,9 +190,24 @@ class TreeBatch:
         )
         maps = zip(batches, label_maps, word_maps, strict=True)
         parts = [views.renamed(batch.nodes, label, word) for batch, label, word in maps]
-        bare = any(batch._bare for batch in batches)
         relations, parts = _one_naming(batches, parts)
         return cls.from_nodes(Nodes.join(parts), labels, words, kind, bare, relations)
+
+    def split(self, sizes: Sequence[int]) -> list[TreeBatch]:
+        """The batch in parts of the given sizes; the first one knows the batch as a whole."""
+        ends = list(accumulate(sizes, initial=0))
+        parts = [self[start:stop] for start, stop in pairwise(ends)]
+        if parts:
+            parts[0]._memo["joined"] = (tuple(parts[1:]), self)
+        return parts
+
+    def followed_by(self, others: Sequence[TreeBatch]) -> TreeBatch:
+        """The trees of this batch, then those of the others; kept for the next such call."""
+        joined = self._memo.get("joined")
+        if joined is None or [*map(id, joined[0])] != [*map(id, others)]:
+            joined = self._memo["joined"] = (tuple(others), TreeBatch.concat([self, *others]))
+        batch: TreeBatch = joined[1]
+        return batch
 
     def __len__(self) -> int:
         return self.nodes.trees

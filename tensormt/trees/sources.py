@@ -21,6 +21,7 @@ __all__ = ["GIVEN", "Aligned", "TreeSource", "Written", "read_lines", "sentences
 
 GIVEN = "given"  # in signatures: the trees came with the text, no parser made them
 
+_HANDFUL = 32  # trees that are read at once, whichever stream they are in
 _BRACKETS = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}"}
 
 
@@ -54,6 +55,20 @@ class Written:
             counts = [text.count("\n\n") + 1 if text else 0 for text in texts]
             return TreeBatch.from_conllu("\n\n".join(texts), self.place, counts)
         return TreeBatch.from_brackets(lines, self.place, first)
+
+    def streams(
+        self, streams: Sequence[Sequence[str | None]], first: int = 1
+    ) -> Sequence[TreeBatch]:
+        """The trees of several streams, a batch each; a handful of trees is read at once."""
+        sizes = [len(stream) for stream in streams]
+        if self.form == "brackets" and sum(sizes) <= _HANDFUL:
+            try:
+                whole = TreeBatch.from_brackets([line for stream in streams for line in stream])
+            except TensorMTError:
+                pass  # read one by one, a stream names its own line
+            else:
+                return whole.split(sizes)
+        return [self(stream, first) for stream in streams]
 
 
 class Aligned:

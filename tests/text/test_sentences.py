@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from nltk.tokenize.destructive import NLTKWordTokenizer
 
+from tensormt.text import sentences as splitting
 from tensormt.text.sentences import Penn, cut, escape, prepare, split_text, split_tokens, tokenize
 
 SENTENCES = [
@@ -133,3 +134,18 @@ def test_segments_keep_their_place():
     assert (got.segments, got.cut) == (5, 1)
     whole = prepare(["It is. They do."], False, Penn(True), 20)
     assert len(whole.tokens) == 1
+
+
+@settings(max_examples=300)
+@given(
+    st.lists(
+        st.one_of(
+            st.sampled_from([" ", " ", "\t", "cannot", "gonna", "wanna", "'tis", "D'ye", "U.S."]),
+            st.text("aBz09.,;:'()[]{}<>-–/!?…@#$%&*_’\"`~^+=é½²\u00a0\x1c", min_size=1, max_size=4),
+        ),
+        max_size=12,
+    ).map("".join),
+    st.booleans(),
+)
+def test_tokens_remembered_are_those_of_the_whole_sentence(text, hyphens):
+    assert splitting.tokenize(text, hyphens) == splitting._cut_whole(text, hyphens)
