@@ -60,11 +60,16 @@ def best_heads(scores: Tensor, lengths: Tensor) -> Tensor:
     return heads
 
 
-def relation_scores(weight: Tensor, dependent: Tensor, head: Tensor) -> Tensor:
-    """supar's relation scores at N arcs: [R,D+1,D+1], vectors float [N,D] twice -> float [N,R]."""
+def relation_table(model: Any) -> Tensor:
+    """The weights of supar's relation scores as [D+1, (D+1)R]: head, then dependent and relation."""
+    weight: Tensor = model.rel_attn.weight
+    return weight.permute(2, 1, 0).flatten(1)
+
+
+def relation_scores(table: Tensor, dependent: Tensor, head: Tensor) -> Tensor:
+    """Relation scores at N arcs: relation_table, vectors float [N,D] twice -> float [N,R]."""
     left, right = F.pad(dependent, (0, 1), value=1.0), F.pad(head, (0, 1), value=1.0)
-    table = weight.permute(2, 1, 0)  # head, dependent, relation
-    inner = (right @ table.flatten(1)).view(len(right), *table.shape[1:])
+    inner = (right @ table).view(len(right), left.shape[1], -1)
     return torch.bmm(left[:, None], inner).squeeze(1)
 
 
@@ -89,6 +94,7 @@ class DependencyNetwork:
         self.parser, self.device, self.settings, self.lang = parser, device, settings, lang
         self.model = model.to(device).eval()
         self.relations = list(dict.fromkeys((*relations, LATER)))
+        self.table = relation_table(self.model).detach()
         self.speller = None if settings is None else Speller(settings)
 
     def lexicon(self, types: list[str]) -> Lexicon:
@@ -132,9 +138,8 @@ class DependencyNetwork:
             self.model.rel_mlp_d(x)[first + word + 1],
             self.model.rel_mlp_h(x)[first + above],
         )
-        weight = self.model.rel_attn.weight
         pairs = zip(torch.split(left, ROWS), torch.split(right, ROWS), strict=True)
-        relation = [relation_scores(weight, d, h).argmax(-1) for d, h in pairs]
+        relation = [relation_scores(self.table, d, h).argmax(-1) for d, h in pairs]
         return Forest(torch.cat(relation), above - 1, word, lengths)
 
 

@@ -19,7 +19,12 @@ from torch.nn import functional as F
 
 from tensormt.errors import TensorMTError
 from tensormt.parser import model as supar_model
-from tensormt.parser.dependency import DependencyNetwork, arc_scores, relation_scores
+from tensormt.parser.dependency import (
+    DependencyNetwork,
+    arc_scores,
+    relation_scores,
+    relation_table,
+)
 from tensormt.parser.dependency_treebank import (
     DependencyBatch,
     DependencyCorpus,
@@ -53,7 +58,7 @@ def loss(
         x = model.encoder_dropout(x)
         arcs = arc_scores(model, x, batch.lengths - 1)[b, d].float()
         left, right = model.rel_mlp_d(x)[b, d], model.rel_mlp_h(x)[b, h]
-        names = relation_scores(model.rel_attn.weight, left, right).float()
+        names = relation_scores(relation_table(model), left, right).float()
         tags = tagger(x[b, d]).float() if weight else None
     total = F.cross_entropy(arcs, h) + F.cross_entropy(names, batch.relations[b, d])
     if tags is not None:

@@ -26,16 +26,13 @@ def symbol(lang: str) -> str:
 
 def spell(word: str, limit: int) -> list[str]:
     """The characters of a word, Hangul as letters; of a long word its beginning and its end."""
-    chars = list(word)
-    if not word.isascii() and any("가" <= char <= "힣" for char in chars):
-        chars = [
-            part
-            for char in chars
-            for part in (unicodedata.normalize("NFD", char) if "가" <= char <= "힣" else char)
-        ]
-    if len(chars) > limit:
-        chars = chars[: limit // 2] + chars[-(limit - limit // 2) :]
-    return chars
+    if not word.isascii() and any("가" <= char <= "힣" for char in word):
+        word = "".join(
+            unicodedata.normalize("NFD", char) if "가" <= char <= "힣" else char for char in word
+        )
+    if len(word) > limit:
+        word = word[: limit // 2] + word[-(limit - limit // 2) :]
+    return list(word)
 
 
 class Speller:
@@ -52,12 +49,12 @@ class Speller:
         An empty word is the root of its language.
         """
         ids = [self.words.get(word.lower() if word else symbol(lang), 1) for lang, word in types]
-        rows = np.zeros((len(types), self.limit + 1), np.int64)
-        chars = self.chars
-        for row, (lang, word) in zip(rows, types, strict=True):
-            spelt = spell(word, self.limit)
-            row[0] = chars[symbol(lang)]
-            row[1 : len(spelt) + 1] = [chars.get(char, 1) for char in spelt]
+        chars, limit = self.chars, self.limit
+        spelt = [(symbol(lang), *spell(word, limit)) for lang, word in types]
+        sizes = np.fromiter(map(len, spelt), np.int64, len(spelt))
+        flat = [chars.get(char, 1) for row in spelt for char in row]
+        rows = np.zeros((len(types), limit + 1), np.int64)
+        rows[np.arange(limit + 1) < sizes[:, None]] = flat
         return torch.tensor(ids, device="cpu"), torch.from_numpy(rows)
 
 

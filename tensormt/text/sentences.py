@@ -151,6 +151,8 @@ def escape(token: str) -> str:
 
 def whole(token: str) -> str:
     """A token without white space in it and with nothing unencodable."""
+    if token.isalnum():  # most are
+        return token
     if not token.isascii() or not token.isprintable() or " " in token:
         token = _SPACE.sub("_", token).encode("utf-8", "replace").decode("utf-8")
     return token

@@ -174,4 +174,7 @@ def script(char: str) -> str:
 
 def letters_of(word: str) -> str:
     """The script of the first letter of a word; "" where it has none."""
-    return next((found for char in word if (found := script(char))), "")
+    for char in word:
+        if found := script(char):
+            return found
+    return ""
