@@ -12,6 +12,7 @@ embedding), `vectors` (size of the external embedding, 0 for none), `chars`, `fi
 
 import warnings
 from collections import Counter
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ import torch
 from torch import Tensor
 
 from tensormt.errors import TensorMTError
+from tensormt.parser.loading import Unfilled, import_nltk
 
 Span = tuple[int, int, str]
 Settings = dict[str, Any]
@@ -40,10 +42,10 @@ def _vocab(strings: list[str], unknown: int) -> Any:
 
 
 def build(settings: Settings, training: bool = False) -> Any:
-    """A supar CRFConstituencyParser with fresh weights from plain settings, on the CPU.
-
-    The random numbers that fresh weights take are the caller's own only in training.
+    """A supar CRFConstituencyParser from plain settings, on the CPU: with fresh weights in training,
+    else with weights that are to be loaded.
     """
+    import_nltk()
     from supar.models.const import CRFConstituencyModel
     from supar.parsers.const import CRFConstituencyParser
     from supar.utils import Config
@@ -72,7 +74,7 @@ def build(settings: Settings, training: bool = False) -> Any:
         eos_index=3,
         device="cpu",
     )
-    with torch.random.fork_rng(devices=[], enabled=not training):
+    with nullcontext() if training else Unfilled():
         model = CRFConstituencyModel(**args)
     if settings["vectors"]:
         model.load_pretrained(torch.zeros(len(settings["words"]), settings["vectors"]))
