@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tensormt.combined import Mean, Queen
     from tensormt.ngram import BLEU, BM, BMA, NIST, NM, ChrF, Frequencies, References
     from tensormt.parser import Parser
+    from tensormt.reporting import explain, report
     from tensormt.scoring import Result, score
     from tensormt.syntax import DSTM, DTKM, HWCM, STM, TKM
     from tensormt.text.tokens import TokenBatch
@@ -41,8 +42,10 @@ __all__ = [
     "TokenBatch",
     "TreeBatch",
     "__version__",
+    "explain",
     "metaeval",
     "qarla",
+    "report",
     "score",
 ]
 
@@ -52,6 +55,7 @@ _NAMES = {
     "ngram": "BLEU BM BMA NIST NM ChrF Frequencies References",
     "syntax": "DSTM DTKM HWCM STM TKM",
     "parser": "Parser",
+    "reporting": "explain report",
     "scoring": "Result score",
     "text.tokens": "TokenBatch",
     "trees": "TreeBatch",

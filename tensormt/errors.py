@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-__all__ = ["SegmentError", "TensorMTError"]
+__all__ = ["NoExplanation", "SegmentError", "TensorMTError"]
 
 
 class TensorMTError(ValueError):
     """Input that cannot be used as it is; the message is one sentence for whoever gave it."""
+
+
+class NoExplanation(TensorMTError):
+    """A metric that does not say what it matched."""
 
 
 class SegmentError(TensorMTError):

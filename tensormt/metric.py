@@ -19,7 +19,8 @@ from typing import Any, ClassVar, Generic, TypeVar
 import torch
 from torch import Tensor
 
-from tensormt.errors import TensorMTError
+from tensormt.errors import NoExplanation, TensorMTError
+from tensormt.explanation import Explanation
 from tensormt.reading import Reading, reads_trees
 from tensormt.version import __version__
 
@@ -81,6 +82,10 @@ class Metric(ABC, Generic[Batch]):
         """The corpus score, float64 []."""
         return self.score(self.statistics(hyp, refs).sum(0), segment=False)
 
+    def explain(self, hyp: Batch, refs: Sequence[Batch]) -> Explanation:
+        """What was matched, item by item; see `tm.explain`."""
+        raise NoExplanation(f"{self.name} does not say what it matched: explain one of its parts")
+
     @property
     def reads_trees(self) -> bool:
         """Whether trees are part of what the metric reads."""
@@ -116,13 +121,22 @@ class Metric(ABC, Generic[Batch]):
         return self.signed({})
 
     def signed(self, facts: Mapping[str, object]) -> str:
-        """The signature with more facts, such as the number of references or the parser."""
+        """The signature with more facts, such as the number of references or the parser.
+
+        A fact that is None takes the option of its name away, which did not matter.
+        """
         words = {True: "yes", False: "no"}
         fields = (
             f"{key}:{words[value] if isinstance(value, bool) else value}"
             for key, value in {**self.options(), **facts}.items()
+            if value is not None or key not in facts
         )
         return "|".join((self.name, *fields, f"version:{__version__}"))
+
+    def in_short(self, facts: Mapping[str, object]) -> str:
+        """Name and options in brackets, as a part of another metric's signature."""
+        name, *rest = self.signed(facts).split("|")
+        return f"{name}({','.join(rest[:-1])})"
 
     def __repr__(self) -> str:
         return f"<{self.signature}>"

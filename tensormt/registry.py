@@ -136,7 +136,12 @@ ENTRIES: dict[str, Entry] = {
     "hwcm": Entry(
         "syntax.HWCM",
         "shared chains of head words in the dependency trees",
-        (_depth("max_length", 4, "the longest chains that count"), _BALANCE, _RULES),
+        (
+            _depth("max_length", 4, "the longest chains that count"),
+            _BALANCE,
+            _RULES,
+            YesNo("labels", False, "compare the names of arcs too, of dependency sources"),
+        ),
     ),
     "dstm": Entry(
         "syntax.DSTM",
@@ -150,7 +155,10 @@ ENTRIES: dict[str, Entry] = {
 # means with a name of their own
 MEANS = {
     "blend": "chrf:lowercase=yes+bleu:lowercase=yes+hwcm:max_length=1,balance=f1"
-    "+stm:max_depth=2,balance=f1"
+    "+stm:max_depth=2,balance=f1",
+    # the same where there are dependency trees only
+    "dblend": "chrf:lowercase=yes+bleu:lowercase=yes+hwcm:max_length=1,balance=f1"
+    "+dstm:max_depth=2,balance=f1",
 }
 
 
@@ -220,7 +228,7 @@ def make(spec: str, **more: Any) -> Metric[Any]:
     """The metric that a specification names, with more options.
 
     Names joined by + are their mean, `queen:` before them is QARLA's QUEEN, `blend` is the mean
-    that we recommend.
+    that we recommend, `learned:FILE` has the weights of a file.
 
     >>> make("chrf+hwcm:max_length=2,balance=f1").signature.split("|")[1][:24]
     'of:chrF(chars:6,words:0,'
@@ -231,6 +239,8 @@ def make(spec: str, **more: Any) -> Metric[Any]:
             return _combined("Queen", spec.removeprefix("queen:"))
         if "+" in spec:
             return _combined("Mean", spec)
+        if spec.startswith("learned:"):
+            return _learned(spec.removeprefix("learned:"))
     name, found = parse_spec(spec)
     try:
         return METRICS[name](**{**found, **more})
@@ -243,3 +253,11 @@ def _combined(kind: str, spec: str) -> Metric[Any]:
     members = [make(part) for part in spec.split("+")]
     found: Metric[Any] = getattr(import_module("tensormt.combined"), kind)(members)
     return found
+
+
+def _learned(path: str) -> Metric[Any]:
+    """A metric with the weights of a file that tensormt.train.Learned wrote."""
+    from tensormt.syntax.weighted import Weighted, load_weights
+
+    spec, theta = load_weights(path)
+    return Weighted(make(spec), theta)

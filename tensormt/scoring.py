@@ -60,11 +60,12 @@ class Scorer:
         if not waiting:
             return
         for chunk in corpus.chunks(size, hyps=False):
-            texts = self._texts(chunk.refs, chunk)
+            texts = self.texts(chunk.refs, chunk)
             for metric in waiting:
                 metric.fit(texts.read(metric.reads))
 
-    def _texts(self, streams: Sequence[Sequence[str | None]], chunk: Chunk) -> Texts:
+    def texts(self, streams: Sequence[Sequence[str | None]], chunk: Chunk) -> Texts:
+        """Streams of a chunk, with the source of trees."""
         trees: Any = self.trees
         if isinstance(trees, Aligned):
             trees = trees.rows(chunk.start, len(chunk))
@@ -72,7 +73,7 @@ class Scorer:
 
     def statistics(self, chunk: Chunk) -> Statistics:
         """Statistics of every system and metric, [B,K]."""
-        texts = self._texts([*chunk.hyps.values(), *chunk.refs], chunk)
+        texts = self.texts([*chunk.hyps.values(), *chunk.refs], chunk)
         found: Statistics = {system: {} for system in chunk.hyps}
         for name, metric in self.metrics.items():
             hyps, refs = texts.sides(metric.reads, len(chunk.hyps))

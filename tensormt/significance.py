@@ -30,7 +30,16 @@ from torch import Tensor
 from tensormt.errors import TensorMTError
 from tensormt.metric import Metric
 
-__all__ = ["CORRECTIONS", "Comparison", "compare", "corrected", "holm"]
+__all__ = [
+    "CORRECTIONS",
+    "Comparison",
+    "compare",
+    "corrected",
+    "gap_p_value",
+    "holm",
+    "interval",
+    "resampled",
+]
 
 SAMPLES = {"bs": 1000, "ar": 10000}
 SEED = 12345
@@ -129,27 +138,40 @@ def _bootstrap(
     seed: int,
     sacrebleu_p: bool,
 ) -> Found:
-    names = list(tables)
-    joined = torch.cat([tables[name] for name in names], 1)
-    sums = torch.cat([weights @ joined for weights in _weights(len(joined), n, seed)])
-    size = tables[names[0]].shape[1]
+    sums = resampled(list(tables.values()), n, seed)
     drawn = {
-        name: metric.score(sums[:, k * size : (k + 1) * size], segment=False)
-        for k, name in enumerate(names)
+        name: metric.score(rows, segment=False) for name, rows in zip(tables, sums, strict=True)
     }
     found: Found = []
     for a, b in pairs:
-        gaps = drawn[b] - drawn[a]
         if sacrebleu_p:
-            p = _sacrebleu_p(gaps.abs() - gaps.abs().mean(), scores[a], scores[b])
+            gaps = (drawn[b] - drawn[a]).abs()
+            p = _sacrebleu_p(gaps - gaps.mean(), scores[a], scores[b])
         else:
-            p = _p_value((gaps - gaps.mean()).abs(), scores[a], scores[b])
-            p = _of_few(p, len(joined))
-        ordered = drawn[b].sort().values
-        edge = n // 40
-        low, high = float(ordered[edge]), float(ordered[n - edge - 1])
-        found.append((p, (float(ordered.mean()), (high - low) / 2, low, high)))
+            p = gap_p_value(drawn[a], drawn[b], scores[a], scores[b], len(tables[a]))
+        low, high = interval(drawn[b])
+        found.append((p, (float(drawn[b].sort().values.mean()), (high - low) / 2, low, high)))
     return found
+
+
+def resampled(tables: Sequence[Tensor], samples: int, seed: int = SEED) -> list[Tensor]:
+    """Sums of statistics [N,K] over the same bootstrap samples, float64 [S,K] for each table."""
+    joined = torch.cat([table.to(torch.float64) for table in tables], 1)
+    sums = torch.cat([weights @ joined for weights in _weights(len(joined), samples, seed)])
+    return list(torch.split(sums, [table.shape[1] for table in tables], 1))
+
+
+def interval(drawn: Tensor) -> tuple[float, float]:
+    """The 95% interval of a score drawn [S] times."""
+    ordered = drawn.sort().values
+    edge = len(drawn) // 40
+    return float(ordered[edge]), float(ordered[len(drawn) - edge - 1])
+
+
+def gap_p_value(drawn: Tensor, others: Tensor, score: float, other: float, segments: int) -> float:
+    """p of the gap between two systems whose scores were drawn [S] times together."""
+    gaps = others - drawn
+    return _of_few(_p_value((gaps - gaps.mean()).abs(), score, other), segments)
 
 
 def _randomise(

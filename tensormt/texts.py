@@ -71,6 +71,11 @@ class Texts:
         blank = torch.tensor([not text.strip() for text in self._numbers], device="cpu")
         return [numbers.masked_fill(blank[numbers], -1) for numbers in index]
 
+    def lines(self, number: int) -> list[str]:
+        """The text of a stream, "" where there is none; of written trees, their words."""
+        index, names = self._number()[number], list(self._numbers)
+        return [names[i] for i in index.tolist()]
+
     def read(self, reading: Reading) -> list[Any]:
         """The streams in a reading, a batch each."""
         if isinstance(reading, Several):
@@ -146,4 +151,6 @@ def signature(metric: Metric[Any], references: int, trees: TreeSource | None) ->
     facts: dict[str, object] = {"refs": references}
     if metric.reads_trees:
         facts["parser"] = getattr(trees, "fingerprint", GIVEN)
+        if getattr(trees, "kind", None) == "dependency":
+            facts["rules"] = None  # head rules make dependencies of constituents
     return metric.signed(facts)

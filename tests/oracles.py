@@ -187,21 +187,23 @@ def dependencies(tree):
     return words, heads
 
 
-def kernel(a, b, decay=1):
-    """Collins & Duffy's K with whatever numbers decay has (int, Fraction, float)."""
+def kernel_of_pair(x, y, decay=1):
+    """Collins & Duffy's C of two nodes with whatever numbers decay has (int, Fraction, float)."""
 
     def production(node):
         return (node[0], tuple(child[0] for child in node[1]))
 
-    def common(x, y):
-        if not x[1] or production(x) != production(y):
-            return 0
-        value = decay
-        for left, right in zip(x[1], y[1], strict=True):
-            value *= 1 + common(left, right)
-        return value
+    if not x[1] or production(x) != production(y):
+        return 0
+    value = decay
+    for left, right in zip(x[1], y[1], strict=True):
+        value *= 1 + kernel_of_pair(left, right, decay)
+    return value
 
-    return sum(common(x, y) for x in nodes(a) for y in nodes(b))
+
+def kernel(a, b, decay=1):
+    """Collins & Duffy's K."""
+    return sum(kernel_of_pair(x, y, decay) for x in nodes(a) for y in nodes(b))
 
 
 def cosine(a, b, decay=1):

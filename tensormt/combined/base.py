@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from typing import Any, TypeVar
 
@@ -54,10 +54,12 @@ class Combined(Metric[Any]):
 
     def options(self) -> dict[str, object]:
         """The members with their options."""
-        return {"of": "+".join(map(_named, self.metrics))}
+        return self._members({})
 
+    def signed(self, facts: Mapping[str, object]) -> str:
+        """The signature with more facts; options that did not matter are taken from the members."""
+        gone = {key: None for key, value in facts.items() if value is None}
+        return super().signed({**self._members(gone), **facts})
 
-def _named(metric: Metric[Any]) -> str:
-    """A metric in short: its signature in brackets, without the version."""
-    name, *facts = metric.signature.split("|")
-    return f"{name}({','.join(facts[:-1])})"
+    def _members(self, facts: Mapping[str, object]) -> dict[str, object]:
+        return {"of": "+".join(metric.in_short(facts) for metric in self.metrics)}

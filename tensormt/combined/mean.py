@@ -17,6 +17,7 @@ from torch import Tensor
 
 from tensormt.combined.base import Combined
 from tensormt.errors import TensorMTError
+from tensormt.explanation import Explanation, Part
 from tensormt.metric import Metric
 from tensormt.reading import view, views
 
@@ -61,3 +62,15 @@ class Mean(Combined):
             for metric, block in zip(self.metrics, blocks, strict=True)
         ]
         return torch.stack(scores, -1).mean(-1)
+
+    def explain(self, hyp: Any, refs: Sequence[Any]) -> Explanation:
+        """What each member counted, with its weight in the mean."""
+        parts, first = [], 1
+        names = [metric.name for metric in self.metrics]
+        for k, (metric, size) in enumerate(zip(self.metrics, self._sizes, strict=True)):
+            found = metric.explain(view(hyp, k), views(refs, k))
+            name = names[k] if names.count(names[k]) == 1 else f"{names[k]} {k + 1}"
+            weight = 1 / (len(names) * (metric.scale or 1.0))
+            parts.append(Part(name, weight, metric, [0, *range(first, first + size)], found))
+            first += size
+        return Explanation("mean", hyp, refs, parts=parts)

@@ -17,7 +17,8 @@ import torch
 from torch import Tensor
 
 from tensormt.combined.base import Combined
-from tensormt.errors import SegmentError
+from tensormt.errors import NoExplanation, SegmentError
+from tensormt.explanation import Explanation
 from tensormt.kernels.arrays import nonzero
 from tensormt.kernels.inversions import settled
 from tensormt.kernels.triples import set_counts, triple_weights
@@ -60,6 +61,14 @@ class Queen(Combined):
         )
         score = passed[:, 0, 1] / weight.sum((1, 2, 3)).clamp_min(1).to(torch.float64)
         return torch.stack([torch.ones_like(score), score], 1)
+
+    def explain(self, hyp: Any, refs: Sequence[Any]) -> Explanation:
+        """It matches no items of its own."""
+        names = ", ".join(metric.name for metric in self.metrics)
+        raise NoExplanation(
+            f"QUEEN compares the scores of {names} with those among references, it counts no items "
+            "of its own: explain one of them"
+        )
 
     def score(self, statistics: Tensor, *, segment: bool | None = None) -> Tensor:
         """Float64 [...]."""

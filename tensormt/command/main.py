@@ -28,10 +28,12 @@ COMMANDS = {
     "score": ("score", "text in, scores out"),
     "score-files": ("score_files", "folders of shards, many workers"),
     "compare": ("compare", "is one system better than another?"),
-    "parse": ("parse", "text to bracketed trees"),
+    "parse": ("parse", "text to trees"),
     "train-parser": ("train_parser", "train a parser on a treebank"),
     "metaeval": ("metaeval", "correlation of metrics with human scores"),
     "qarla": ("qarla", "QUEEN, KING, JACK and the best set of metrics"),
+    "report": ("report", "a page in the browser: where systems differ, what they match"),
+    "explain": ("explain", "what was matched in a segment"),
     "list": ("listing", "metrics with their options"),
 }
 

@@ -156,18 +156,25 @@ def check_sizes(sizes: dict[str, int], unit: str) -> None:
 
 
 def open_corpus(
-    hyps: Sequence[str], refs: Sequence[str], docs: str | None = None, *, trees: bool = False
+    hyps: Sequence[str],
+    refs: Sequence[str],
+    docs: str | None = None,
+    *,
+    trees: bool = False,
+    segments: str = "sentence",
 ) -> Corpus:
     """The corpus of files named on a command line; `-` is standard input.
 
-    `trees`: the files hold trees, in which a segment may take several lines (`.mrg`, CoNLL-U).
+    `trees`: the files hold trees, in which a segment may take several lines (`.mrg`, CoNLL-U);
+    `segments`: which sentences of CoNLL-U make a segment (tensormt.data.treefiles).
     """
     spool = files.Spool()
     names = [spool.path(name) for name in (*hyps, *refs, *([docs] if docs else []))]
     markup: list[Markup] = []
-    own = [_source(name, "hypothesis", markup, trees) for name in names[: len(hyps)]]
+    rule = segments if trees else ""
+    own = [_source(name, "hypothesis", markup, rule) for name in names[: len(hyps)]]
     others = [
-        _source(name, "references", markup, trees)
+        _source(name, "references", markup, rule)
         for name in names[len(hyps) : len(hyps) + len(refs)]
     ]
     sources = [*own, *others]
@@ -208,11 +215,14 @@ def _own_references(sources: Sequence[Source]) -> list[Source]:
     return [first]
 
 
-def _source(path: str, role: str, markup: list[Markup], trees: bool = False) -> Source:
-    """A file in its role (hypothesis, references, doc); markup follows the first such file."""
+def _source(path: str, role: str, markup: list[Markup], trees: str = "") -> Source:
+    """A file in its role (hypothesis, references, doc); markup follows the first such file.
+
+    `trees`: the rule of the segments of trees, where the file holds these.
+    """
     kind, name = files.kind(path), files.shown(path)
     if trees and treefiles.form(path) != "brackets":
-        items = treefiles.cut(path)
+        items = treefiles.cut(path, trees)
         own = role == "hypothesis"
         return _listed(name, [name], [items] * own, [items] * (not own), None, len(items))
     if role != "doc" and kind in MARKUP:

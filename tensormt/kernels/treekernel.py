@@ -25,7 +25,7 @@ pairs at each depth; two more for each further band), and two for each `Side`.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import torch
@@ -48,7 +48,7 @@ class Side(NamedTuple):
     The m inner nodes sorted by (segment, production), all [m]: their key and segment; start and
     size of the run of equal keys that each is in; level, 0 at the deepest; context, a key of the
     parent's production and the place below it, 0 at a root; above, which of the m is the parent (m
-    at a root), and its rank within its run.
+    at a root), and its rank within its run; node, its flat number.
     """
 
     trees: int
@@ -60,6 +60,7 @@ class Side(NamedTuple):
     context: Tensor
     above: Tensor
     above_rank: Tensor
+    node: Tensor
 
 
 def side(nodes: Nodes, names: Tensor) -> Side:
@@ -98,16 +99,28 @@ def side(nodes: Nodes, names: Tensor) -> Side:
         context,
         above,
         take(torch.cat([rank, spare]), above),
+        node,
     )
 
 
+Visit = Callable[[Tensor, Tensor, Tensor], object]
+
+
 def log_kernel(
-    a: Side, b: Side, decay: float, first: int = 1, *, ahead: int = 0, only: int | None = None
+    a: Side,
+    b: Side,
+    decay: float,
+    first: int = 1,
+    visit: Visit | None = None,
+    *,
+    ahead: int = 0,
+    only: int | None = None,
 ) -> Tensor:
     """log K of each pair of trees (tree i of a, tree i + ahead of b), float64 [B]; -inf for K = 0.
 
     `first` is the number of the first tree, for errors; `only`: so many of the first trees of a,
-    -inf for the others.
+    with -inf for the others. `visit` is called with all node pairs, band by band: the numbers of
+    their nodes among those of a and of b, and log C, [p] each.
     """
     low, count = _matches(a, b, ahead)
     if only is not None:
@@ -120,7 +133,7 @@ def log_kernel(
         number = sum(sizes[start:stop])
         whole = stop - start == len(sizes) and number <= _BAND
         rows = None if whole else _deepest_first(a, start, stop)
-        _add_pairs(a, b, low, count, rows, number, math.log(decay), peak, total)
+        _add_pairs(a, b, low, count, rows, number, math.log(decay), peak, total, visit)
     return peak + total.log()
 
 
@@ -176,6 +189,7 @@ def _add_pairs(
     log_decay: float,
     peak: Tensor,
     total: Tensor,
+    visit: Visit | None,
 ) -> None:
     """Add exp S of all pairs of the inner nodes rows [m] of a (None: all) to total · eᵖᵉᵃᵏ.
 
@@ -210,6 +224,8 @@ def _add_pairs(
 
         owner = take(a.segment, x)
         done = scores[before:after]
+        if visit is not None:
+            visit(x, y, done)
         higher = peak.scatter_reduce(0, owner, done, "amax")
         # -inf is no peak yet: the total is 0, and stays so
         total.mul_((peak - higher).nan_to_num_(0.0).exp_())

@@ -14,9 +14,13 @@ import torch
 from torch import Tensor
 
 from tensormt.errors import TensorMTError
+from tensormt.explanation import Explanation
+from tensormt.kernels.arrays import repeat
+from tensormt.kernels.matches import Occurrences, items
 from tensormt.metric import Metric
 from tensormt.ngram.comparison import Comparison
 from tensormt.ngram.frequencies import Frequencies
+from tensormt.ngram.keys import orders
 from tensormt.ngram.matching import matches
 from tensormt.ngram.references import References
 from tensormt.reading import Tokens
@@ -24,9 +28,19 @@ from tensormt.text.tokenizer import check_name
 from tensormt.text.tokens import TokenBatch
 from tensormt.typed import Name, Whole, YesNo
 
-__all__ = ["NgramMetric", "TestSetMetric", "choose"]
+__all__ = ["NgramMetric", "TestSetMetric", "choose", "occurrences"]
 
 Self = TypeVar("Self", bound="TestSetMetric")
+
+
+def occurrences(batch: TokenBatch, max_order: int) -> Occurrences:
+    """All n-grams of a batch up to an order, with where they stand."""
+    segment, place = repeat(batch.lengths)
+    parts = []
+    for order, (key, start) in enumerate(orders(batch, max_order), 1):
+        number = torch.full_like(start, order)
+        parts.append(Occurrences(segment[start], number, place[start], key))
+    return Occurrences(*(torch.cat(part) for part in zip(*parts, strict=True)))
 
 
 def choose(what: str, value: str, known: Sequence[str]) -> str:
@@ -109,6 +123,17 @@ class NgramMetric(Metric[TokenBatch]):
         for some, part in matches(hyp, ready, self.max_order):
             rows[some] = self.count(part, table)
         return rows
+
+    def explain(self, hyp: TokenBatch, refs: Sequence[TokenBatch]) -> Explanation:
+        """The n-grams that were counted."""
+        hyp, ready = self.read(hyp, refs)
+        sides = [occurrences(batch, self.max_order) for batch in (hyp, *ready)]
+        columns = [self.columns_of(order) for order in range(1, self.max_order + 1)]
+        return Explanation("n-gram", hyp, ready, items(sides[0], sides[1:]), columns=columns)
+
+    def columns_of(self, order: int) -> list[int]:
+        """The statistics that hold the matches of an order."""
+        return [2 + order]
 
 
 class TestSetMetric(NgramMetric):

@@ -74,6 +74,10 @@ class BM(TestSetMetric):
         blocks = [part.matched, part.totals, part.sums(weights), once]
         return torch.cat([part.head(part.closest), *blocks], -1)
 
+    def columns_of(self, order: int) -> list[int]:
+        """Matches, and their sum of R."""
+        return [2 + order, 2 + order + 2 * self.max_order]
+
     def score(self, statistics: Tensor, *, segment: bool | None = None) -> Tensor:
         rows = statistics.double()
         head, matched, possible, weighted, once = _columns(rows, self.max_order)

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from tensormt.errors import TensorMTError
-from tensormt.parser.parser import Parser
+from tensormt.parser.named import TextParser, open_parser
 from tensormt.trees.batch import TreeBatch
 from tensormt.trees.sources import TreeSource, read_lines, write_lines
 
@@ -37,18 +37,18 @@ _AT_ONCE = 500  # keys in one query
 
 
 def tree_source(
-    parser: TreeSource | Parser | str | PathLike[str] | None, device: Any = None
+    parser: TreeSource | TextParser | str | PathLike[str] | None, device: Any = None
 ) -> TreeSource | None:
     """What makes trees of text: a source as it is, a parser (or its name) with a memory."""
-    if parser is None or (callable(parser) and not isinstance(parser, Parser)):
+    if parser is None or callable(parser):
         return parser
-    if not isinstance(parser, Parser | str | PathLike):
+    if isinstance(parser, str | PathLike):
+        parser = open_parser(parser, device=device)
+    if not isinstance(parser, TextParser):
         raise TensorMTError(
-            f"parser is {type(parser).__name__}: expected 'default', a path, a Parser or a source "
-            "of trees"
+            f"parser is {type(parser).__name__}: expected 'default', 'ud:de', a path, a Parser or "
+            "a source of trees"
         )
-    if not isinstance(parser, Parser):
-        parser = Parser.load(parser, device=device)
     return CachedParser(parser)
 
 
@@ -61,7 +61,7 @@ class CachedParser:
 
     def __init__(
         self,
-        parser: Parser,
+        parser: TextParser,
         folder: Path | None = None,
         progress: Callable[[int], object] | None = None,
         *,
@@ -83,6 +83,11 @@ class CachedParser:
     def fingerprint(self) -> str:
         """That of the parser."""
         return self.parser.fingerprint
+
+    @property
+    def kind(self) -> str:
+        """Of the trees."""
+        return self.parser.kind
 
     def __call__(self, lines: Sequence[str | None]) -> TreeBatch:
         """The trees of the segments; an empty one has an empty tree."""

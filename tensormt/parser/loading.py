@@ -1,12 +1,9 @@
-"""Loading without what is thrown away: weights that are overwritten, modules that nobody uses.
-
-supar fills new layers with orthogonal weights (a QR decomposition each), and stored ones replace
-them at once; it imports nltk, which imports all of scipy.stats for one test of collocations.
+"""Loading without what is thrown away: supar fills new layers with orthogonal weights (a QR
+decomposition each), and stored ones would replace them at once.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
-__all__ = ["Unfilled", "import_nltk"]
+__all__ = ["Unfilled"]
 
 
 class Unfilled(TorchFunctionMode):
@@ -38,21 +35,3 @@ class Unfilled(TorchFunctionMode):
             size = args[0].shape[1]
             return args[0], args[0][:size]
         return func(*args, **(kwargs or {}))
-
-
-def import_nltk() -> None:
-    """Import nltk without scipy.stats; its one test of collocations imports it when called."""
-    if "nltk" in sys.modules or "scipy.stats" in sys.modules:
-        return
-    sys.modules["scipy.stats"] = None  # type: ignore[assignment]
-    try:
-        from nltk.metrics import association
-    finally:
-        del sys.modules["scipy.stats"]
-    association.fisher_exact = _fisher_exact
-
-
-def _fisher_exact(*args: Any, **kwargs: Any) -> Any:
-    from scipy.stats import fisher_exact
-
-    return fisher_exact(*args, **kwargs)

@@ -23,8 +23,12 @@ import torch
 from torch import Tensor
 
 from tensormt.errors import TensorMTError
+from tensormt.explanation import Explanation
+from tensormt.kernels.arrays import nonzero, take
 from tensormt.kernels.counts import Keys, clipped, split, totals
 from tensormt.kernels.lengths import brevity_penalty, closest
+from tensormt.kernels.matches import Occurrences, items
+from tensormt.kernels.nodes import Nodes
 from tensormt.syntax.base import CHUNK, TreeMetric
 from tensormt.trees.batch import TreeBatch
 
@@ -43,6 +47,7 @@ class Fractions(TreeMetric):
 
     orders: int
     epsilon: ClassVar[float] = 0.0
+    item: ClassVar[str]  # what a key stands for
 
     def __init__(self, orders: int, balance: str, what: str) -> None:
         if isinstance(orders, bool) or not isinstance(orders, int) or not 1 <= orders <= _MOST:
@@ -58,6 +63,10 @@ class Fractions(TreeMetric):
     @abstractmethod
     def keys(self, batch: TreeBatch) -> Keys:
         """Keys of the batch with group = (order - 1) · B + segment."""
+
+    @abstractmethod
+    def highest(self, nodes: Nodes) -> Tensor:
+        """The highest order in which each node gives a key, int64 [n]."""
 
     def statistics(self, hyp: TreeBatch, refs: Sequence[TreeBatch]) -> Tensor:
         """Int64 [B,K]."""
@@ -115,12 +124,42 @@ class Fractions(TreeMetric):
             score = recall = _mean_fraction(both, rest, floor)
             if self.balance == "f1":
                 total = precision + recall
-                score = torch.where(total > 0, 2 * precision * recall / total.clamp(min=1e-300), 0)
+                some = total > 0
+                score = torch.where(some, 2 * precision * recall / torch.where(some, total, 1), 0)
         elif self.balance == "brevity":
             score = precision * brevity_penalty(rest[..., 0], rest[..., 1])
         else:
             score = precision
         return torch.where(count[..., 0] > 0, score, 0)
+
+    def explain(self, hyp: TreeBatch, refs: Sequence[TreeBatch]) -> Explanation:
+        """The subtrees or chains that were counted."""
+        self.check(hyp, refs)
+        trees, *others = (self.trees(batch) for batch in (hyp, *refs))
+        only = None
+        if self.balance in ("recall", "f1"):
+            keys = [self.keys(batch) for batch in (trees, *others)]
+            pairs = zip(others, keys[1:], strict=True)
+            rows = [
+                self.score(self._chunk([trees, ref], [keys[0], other]), segment=True)
+                for ref, other in pairs
+            ]
+            present = (ref.lengths > 0 for ref in others)
+            scores = [torch.where(p, row, -1.0) for p, row in zip(present, rows, strict=True)]
+            only = torch.stack(scores).argmax(0)
+        sides = [self._occurrences(batch) for batch in (trees, *others)]
+        columns = [[1 + order] for order in range(self.orders)]
+        found = items(sides[0], sides[1:], only)
+        return Explanation(self.item, trees, others, found, columns=columns, best=only)
+
+    def _occurrences(self, batch: TreeBatch) -> Occurrences:
+        nodes, group, key = batch.nodes, *self.keys(batch)[:2]
+        # keys come order by order, each by rising nodes
+        highest = self.highest(nodes)
+        node = torch.cat([nonzero(highest >= order) for order in range(1, self.orders + 1)])
+        segment = group % max(len(batch), 1)
+        order = group // max(len(batch), 1) + 1
+        return Occurrences(segment, order, node - take(nodes.offsets, segment), key)
 
     def options(self) -> dict[str, object]:
         """Depth or length, balance, then what trees are compared."""
@@ -138,6 +177,6 @@ class Fractions(TreeMetric):
 def _mean_fraction(part: Tensor, whole: Tensor, floor: Tensor) -> Tensor:
     """Mean over the orders with a whole of part / whole, zero fractions raised to the floor."""
     present = whole > 0
-    fraction = part / whole.clamp(min=1)
+    fraction = part / torch.where(present, whole, 1)
     fraction = torch.where(fraction > 0, fraction, floor[..., None])
     return (fraction * present).sum(-1) / present.sum(-1).clamp(min=1)

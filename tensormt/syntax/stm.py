@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from torch import Tensor
+
 from tensormt.kernels.counts import Keys
+from tensormt.kernels.nodes import Nodes
 from tensormt.kernels.subtrees import subtree_keys
 from tensormt.syntax.base import ConstituencyMetric, DependencyMetric
 from tensormt.syntax.fractions import Fractions
@@ -14,9 +17,15 @@ __all__ = ["DSTM", "STM"]
 class _Subtrees(Fractions):
     """Counts the subtrees of every depth."""
 
+    item = "subtree"
+
     def keys(self, batch: TreeBatch) -> Keys:
         """Subtree keys."""
         return subtree_keys(batch.nodes, batch.labels.hashes, self.orders)
+
+    def highest(self, nodes: Nodes) -> Tensor:
+        """A node's height: it has subtrees of all depths up to it."""
+        return nodes.height
 
 
 class STM(_Subtrees, ConstituencyMetric):

@@ -15,6 +15,8 @@ import torch
 from torch import Tensor
 
 from tensormt.errors import TensorMTError
+from tensormt.explanation import Explanation
+from tensormt.kernels.matches import node_pairs
 from tensormt.kernels.treekernel import Side, log_kernel, side
 from tensormt.metric import check_aligned
 from tensormt.syntax.base import CHUNK, ConstituencyMetric, DependencyMetric, TreeMetric
@@ -85,6 +87,21 @@ class Kernel(TreeMetric):
     def score(self, statistics: Tensor, *, segment: bool | None = None) -> Tensor:
         """Float64 [...]."""
         return (statistics[..., 1] / statistics[..., 0].clamp(min=1)).to(torch.float64)
+
+    def explain(self, hyp: TreeBatch, refs: Sequence[TreeBatch]) -> Explanation:
+        """The pairs of nodes with equal productions, each with log C, its share of K(h, r)."""
+        self.check(hyp, refs)
+        # log K(h, h) is the same for all references
+        cosines = [self.log_kernel(hyp, ref) - self._log_self(ref) / 2 for ref in refs]
+        best = torch.stack(cosines).nan_to_num(nan=-math.inf).argmax(0)
+        trees, *others = (self.trees(batch) for batch in (hyp, *refs))
+        own, *sides = (side(batch.nodes, batch.labels.hashes) for batch in (trees, *others))
+        first = trees.nodes.offsets
+        pairs = [
+            node_pairs(own, other, (first, ref.nodes.offsets), self.decay)
+            for other, ref in zip(sides, others, strict=True)
+        ]
+        return Explanation("pair", trees, others, pairs=pairs, best=best)
 
     def options(self) -> dict[str, object]:
         """Decay, then what trees are compared."""

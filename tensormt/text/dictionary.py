@@ -26,19 +26,27 @@ _FEW = 128  # strings: up to here those hashed before are remembered one by one
 
 
 class Pieces(NamedTuple):
-    """Strings cut into pieces: their ids 1…kinds end to end [n], where each starts, how many."""
+    """Strings cut into pieces: their ids from 1 end to end [n], where each starts, how many.
+
+    names: what the ids stand for.
+    """
 
     ids: Tensor
     starts: Tensor
     lengths: Tensor
-    kinds: int
+    names: list[str]
+
+    @property
+    def kinds(self) -> int:
+        """How many different pieces there are."""
+        return len(self.names)
 
     @classmethod
-    def of(cls, ids: np.ndarray, lengths: list[int], kinds: int) -> Pieces:
+    def of(cls, ids: np.ndarray, lengths: list[int], names: list[str]) -> Pieces:
         """From ids [n] and the number of pieces of each string."""
         sizes = torch.tensor(lengths, dtype=torch.int64, device="cpu")
         numbers = torch.from_numpy(ids.astype(np.int64).reshape(-1))
-        return cls(numbers, sizes.cumsum(0) - sizes, sizes, kinds)
+        return cls(numbers, sizes.cumsum(0) - sizes, sizes, names)
 
 
 def _chrf_words(word: str) -> list[str]:
@@ -100,14 +108,14 @@ class Dictionary:
         """The strings cut into characters, numbered from 1."""
         codes = np.frombuffer("".join(self.strings).encode("utf-32-le"), np.uint32)
         kinds, ids = np.unique(codes, return_inverse=True)
-        return Pieces.of(ids + 1, [len(word) for word in self.strings], len(kinds))
+        return Pieces.of(ids + 1, [len(word) for word in self.strings], [chr(k) for k in kinds])
 
     @cached_property
     def words(self) -> Pieces:
         """The strings cut as chrF cuts words: punctuation off their end, else off their start."""
         parts = [_chrf_words(word) for word in self.strings]
         ids, names = Dictionary.encode([part for word in parts for part in word])
-        return Pieces.of(ids.numpy() + 1, [len(word) for word in parts], len(names))
+        return Pieces.of(ids.numpy() + 1, [len(word) for word in parts], names.strings)
 
     def __len__(self) -> int:
         return len(self.array)

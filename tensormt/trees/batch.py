@@ -1,7 +1,8 @@
 """TreeBatch: B parse trees as padded tensors with their dictionaries.
 
 Constituency trees hold their nodes in preorder; a preterminal carries its word. Dependency trees
-hold one node a word, in sentence order, labelled with the word. Padding is -1.
+hold one node a word, in sentence order, labelled with the word; where the arcs have names,
+`relations` is their dictionary. Padding is -1.
 
     label, parent, position, height, production, word    int64 [B,N]      lengths    int64 [B]
 
@@ -12,6 +13,7 @@ leaf); parents are places in the same row. The engines read `nodes`, the real ce
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import accumulate, pairwise
 from os import PathLike
@@ -43,6 +45,7 @@ class TreeBatch:
     labels: Dictionary
     words: Dictionary
     kind: str
+    relations: Dictionary | None  # of dependency trees whose arcs have names
 
     def __init__(
         self,
@@ -71,9 +74,16 @@ class TreeBatch:
         self._set(nodes, labels, words, kind, False)
 
     def _set(
-        self, nodes: Nodes, labels: Dictionary, words: Dictionary, kind: str, bare: bool
+        self,
+        nodes: Nodes,
+        labels: Dictionary,
+        words: Dictionary,
+        kind: str,
+        bare: bool,
+        relations: Dictionary | None = None,
     ) -> None:
         self.nodes, self.labels, self.words, self.kind = nodes, labels, words, kind
+        self.relations = None if nodes.relation is None else relations
         self._bare = bare  # some words stand beside other children, as nodes without a label
         self._memo: dict[object, Any] = {}
 
@@ -85,10 +95,11 @@ class TreeBatch:
         words: Dictionary,
         kind: str = "constituency",
         bare: bool = False,
+        relations: Dictionary | None = None,
     ) -> TreeBatch:
         """From flat nodes, as the readers give them."""
         batch = cls.__new__(cls)
-        batch._set(nodes, labels, words, kind, bare)
+        batch._set(nodes, labels, words, kind, bare, relations)
         return batch
 
     @classmethod
@@ -118,17 +129,39 @@ class TreeBatch:
 
     @classmethod
     def from_heads(
-        cls, words: Sequence[Sequence[str]], heads: Sequence[Sequence[int]]
+        cls,
+        words: Sequence[Sequence[str]],
+        heads: Sequence[Sequence[int]],
+        relations: Sequence[Sequence[str]] | None = None,
     ) -> TreeBatch:
-        """Dependency trees from the words of each segment and their heads (1-based, 0 the root)."""
+        """Dependency trees from the words of each segment and their heads (1-based, 0 the root).
+
+        `relations` are the names of the arcs where they are known, one for each word.
+        """
         nodes, names = headlists.read(words, heads)
-        return cls.from_nodes(nodes, names, names, "dependency")
+        if relations is None:
+            return cls.from_nodes(nodes, names, names, "dependency")
+        nodes, arcs = headlists.with_relations(nodes, relations)
+        return cls.from_nodes(nodes, names, names, "dependency", relations=arcs)
 
     @classmethod
-    def from_conllu(cls, text: str, source: str = "") -> TreeBatch:
-        """Dependency trees from CoNLL-U text; multi-word tokens and empty nodes are passed over."""
-        sentences = conllu.read(text, source)
-        return cls.from_heads(sentences.words, sentences.heads)
+    def from_conllu(
+        cls, text: str, source: str = "", counts: Sequence[int] | None = None
+    ) -> TreeBatch:
+        """Dependency trees from CoNLL-U text; multi-word tokens and empty nodes are passed over.
+
+        Relations (column 8) are kept unless all of them are `_`. `counts`: how many sentences make
+        a segment, whose trees are joined; each is one where not given.
+        """
+        found = conllu.read(text, source)
+        if counts is not None and sum(counts) != len(found.words):
+            raise TensorMTError(
+                f"{source}{sum(counts)} sentences hold {len(found.words)} trees: expected one tree "
+                "a sentence"
+            )
+        words, heads, relations, _ = found if counts is None else conllu.join(found, counts)
+        named = any(name != "_" for row in relations for name in row)
+        return cls.from_heads(words, heads, relations if named else None)
 
     @classmethod
     def concat(cls, batches: Sequence[TreeBatch]) -> TreeBatch:
@@ -141,9 +174,14 @@ class TreeBatch:
         kind = kinds.pop()
         first = batches[0]
         bare = any(batch._bare for batch in batches)
-        if all(batch.words is first.words and batch.labels is first.labels for batch in batches):
+        if all(
+            batch.words is first.words
+            and batch.labels is first.labels
+            and batch.relations is first.relations
+            for batch in batches
+        ):
             nodes = Nodes.join([batch.nodes for batch in batches])
-            return cls.from_nodes(nodes, first.labels, first.words, kind, bare)
+            return cls.from_nodes(nodes, first.labels, first.words, kind, bare, first.relations)
         words, word_maps = Dictionary.merge([batch.words for batch in batches])
         labels, label_maps = (
             (words, word_maps)
@@ -152,7 +190,8 @@ class TreeBatch:
         )
         maps = zip(batches, label_maps, word_maps, strict=True)
         parts = [views.renamed(batch.nodes, label, word) for batch, label, word in maps]
-        return cls.from_nodes(Nodes.join(parts), labels, words, kind, bare)
+        relations, parts = _one_naming(batches, parts)
+        return cls.from_nodes(Nodes.join(parts), labels, words, kind, bare, relations)
 
     def split(self, sizes: Sequence[int]) -> list[TreeBatch]:
         """The batch in parts of the given sizes; the first one knows the batch as a whole."""
@@ -208,6 +247,7 @@ class TreeBatch:
             nodes.width,
             None if nodes.known_depth is None else nodes.known_depth[cells],
             None if nodes.known_position is None else nodes.known_position[cells],
+            None if nodes.relation is None else nodes.relation[cells],
         )
         return self._like(picked)
 
@@ -218,7 +258,9 @@ class TreeBatch:
         return [self[start : start + size] for start in range(0, len(self), size)]
 
     def _like(self, nodes: Nodes) -> TreeBatch:
-        return TreeBatch.from_nodes(nodes, self.labels, self.words, self.kind, self._bare)
+        return TreeBatch.from_nodes(
+            nodes, self.labels, self.words, self.kind, self._bare, self.relations
+        )
 
     @property
     def device(self) -> torch.device:
@@ -335,17 +377,58 @@ class TreeBatch:
             raise TensorMTError("constituency trees have no head list: use dependencies() first")
         return headlists.write(self.nodes.to("cpu"), self.words)
 
-    def to_conllu(self, relations: Sequence[Sequence[str]] | None = None) -> str:
+    def to_relations(self) -> list[list[str]] | None:
+        """The names of the arcs of dependency trees, one for each word; None without any."""
+        if self.relations is None:
+            return None
+        return headlists.relations(self.nodes.to("cpu"), self.relations)
+
+    def with_relations(self) -> TreeBatch:
+        """Dependency trees whose labels are words with the names of their arcs."""
+        if self.relations is None:
+            raise TensorMTError(
+                "the arcs of these trees have no names: take a parser of dependencies (--lang, "
+                "--parser spacy:… or stanza:…) or CoNLL-U with relations in column 8"
+            )
+        return self.memo("with relations", self._with_relations)
+
+    def _with_relations(self) -> TreeBatch:
+        assert self.relations is not None
+        nodes, names = views.with_relations(self.nodes, self.words, self.relations)
+        return TreeBatch.from_nodes(nodes, names, self.words, "dependency", False, self.relations)
+
+    def to_conllu(
+        self, relations: Sequence[Sequence[str]] | None = None, first: int | None = None
+    ) -> str:
         """Dependency trees as CoNLL-U text, which `from_conllu` reads back to the same trees.
 
-        `relations` are the names of the arcs (column 8) where they are known, one for each word.
+        `relations` are the names of the arcs (column 8), one for each word, where they are not
+        those of the trees themselves. With `first` trees are numbered from there, and empty ones
+        left out.
         """
-        return conllu.write(*self.to_heads(), relations)
+        return conllu.write(*self.to_heads(), relations or self.to_relations(), first)
 
     def __getstate__(self) -> dict[str, object]:
         """For pickling: without what can be made again."""
-        names = ("nodes", "labels", "words", "kind", "_bare")
+        names = ("nodes", "labels", "words", "kind", "_bare", "relations")
         return {**{name: self.__dict__[name] for name in names}, "_memo": {}}
 
     def __repr__(self) -> str:
         return f"TreeBatch({len(self)} {self.kind} trees, {len(self.nodes)} nodes, {self.device})"
+
+
+def _one_naming(
+    batches: Sequence[TreeBatch], parts: list[Nodes]
+) -> tuple[Dictionary | None, list[Nodes]]:
+    """The relations of several batches in one dictionary; none where a batch with words has none.
+
+    `parts` are the nodes of the batches, and come back with their relations numbered anew.
+    """
+    if any(b.kind != "dependency" or (b.relations is None and len(b.nodes)) for b in batches):
+        return None, [replace(part, relation=None) for part in parts]
+    known = [batch.relations or Dictionary([]) for batch in batches]
+    merged, maps = Dictionary.merge(known)
+    return merged, [
+        replace(part, relation=views.remap(part.label[:0] if ids is None else ids, table))
+        for part, ids, table in zip(parts, (p.relation for p in parts), maps, strict=True)
+    ]

@@ -6,6 +6,7 @@ Heads are 1-based, 0 marks the root. A segment has one root; every word leads to
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import chain, pairwise
 
 import numpy as np
@@ -15,7 +16,7 @@ from tensormt.errors import TensorMTError
 from tensormt.kernels.nodes import Nodes
 from tensormt.text.dictionary import Dictionary
 
-__all__ = ["read", "write"]
+__all__ = ["read", "relations", "with_relations", "write"]
 
 
 def read(
@@ -89,3 +90,20 @@ def write(nodes: Nodes, words: Dictionary) -> tuple[list[list[str]], list[list[i
     heads = torch.where(nodes.parent < 0, 0, nodes.parent - start + 1).tolist()
     bounds = list(pairwise(offsets))
     return [strings[a:b] for a, b in bounds], [heads[a:b] for a, b in bounds]
+
+
+def with_relations(nodes: Nodes, names: Sequence[Sequence[str]]) -> tuple[Nodes, Dictionary]:
+    """The nodes with the names of their arcs, one for each word, and the dictionary of these."""
+    sizes = nodes.lengths.tolist()
+    for number, (size, row) in enumerate(zip(sizes, names, strict=True), 1):
+        if size != len(row):
+            raise TensorMTError(f"segment {number}: {size} words but {len(row)} relations")
+    ids, known = Dictionary.encode(list(chain.from_iterable(names)))
+    return replace(nodes, relation=ids), known
+
+
+def relations(nodes: Nodes, names: Dictionary) -> list[list[str]]:
+    """The names of the arcs of every segment."""
+    assert nodes.relation is not None
+    strings = [names.strings[i] for i in nodes.relation.tolist()]
+    return [strings[a:b] for a, b in pairwise(nodes.offsets.tolist())]

@@ -1,0 +1,156 @@
+"""`tensormt explain`: the subtrees, chains and n-grams of a segment that were matched."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from tensormt.command import options
+from tensormt.errors import NoExplanation, TensorMTError
+
+if TYPE_CHECKING:  # torch takes a second to import: only a command that runs needs it
+    from tensormt.data.corpora import Chunk, Corpus
+    from tensormt.reporting import Explained
+    from tensormt.scoring import Scorer
+
+__all__ = ["add", "run"]
+
+EXAMPLES = """
+examples:
+  tensormt explain ref1.txt ref2.txt -i hyp.txt --segment 3
+  tensormt explain ref.txt -i hyp.txt -m hwcm bleu --segment 3 --all    # unmatched ones too
+  tensormt explain ref.ptb -i hyp.ptb --trees -m stm tkm --segment 1 -f json
+
+Segments are counted from 1. Of k equal items of which the references hold c, the first c count;
+the number of counted items is the clipped count of the metric's statistics.
+"""
+
+
+def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the subcommand."""
+    parser = subparsers.add_parser(
+        "explain",
+        help="what was matched in a segment",
+        description="Print the items of a segment that metrics counted as matched.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    options.add_inputs(parser, ["bleu", "stm", "hwcm"])
+    parser.add_argument("--segment", type=int, default=1, metavar="N", help="(default 1)")
+    parser.add_argument("--all", action="store_true", help="unmatched items too")
+    parser.add_argument("-f", "--format", default="text", choices=["text", "json"])
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Explain one segment of every system."""
+    corpus, scorer = options.load(args)
+    if not 1 <= args.segment <= corpus.segments:
+        raise TensorMTError(
+            f"--segment {args.segment}: expected a number from 1 to {corpus.segments}"
+        )
+    chunk = next(corpus.chunks(1, args.segment - 1))
+    shown = options.names(corpus.systems)
+    scorer.count(corpus)  # scores may need counts over all references
+    found = {
+        name: {spec: _one(scorer, spec, chunk, system) for spec in scorer.metrics}
+        for system, name in shown.items()
+    }
+    if args.format == "json":
+        rows = {
+            name: {spec: _plain(*both) for spec, both in metrics.items()}
+            for name, metrics in found.items()
+        }
+        print(json.dumps({"segment": args.segment, "systems": rows}, ensure_ascii=False, indent=1))
+        return 0
+    blocks = [_head(corpus, scorer, chunk, args.segment)]
+    for system, name in shown.items():
+        blocks.append(f"{name}: {scorer.texts([chunk.hyps[system]], chunk).lines(0)[0]}")
+        blocks += [_told(spec, *both, args.all) for spec, both in found[name].items()]
+    print("\n\n".join(blocks))
+    return 0
+
+
+def _one(scorer: Scorer, spec: str, chunk: Chunk, system: str) -> tuple[float, Explained | None]:
+    """The score of a segment and what was matched; None where the metric does not say it."""
+    from tensormt.reporting import explain
+
+    metric = scorer.metrics[spec]
+    number = list(chunk.hyps).index(system)
+    hyps, refs = scorer.texts([*chunk.hyps.values(), *chunk.refs], chunk).sides(
+        metric.reads, len(chunk.hyps)
+    )
+    score = float(metric(hyps[number], refs)[0])
+    try:
+        return score, explain(metric, hyps[number], refs)[0]
+    except NoExplanation:
+        return score, None
+
+
+def _head(corpus: Corpus, scorer: Scorer, chunk: Chunk, segment: int) -> str:
+    texts = scorer.texts(chunk.refs, chunk)
+    lines = [f"segment {segment} of {corpus.segments}"]
+    lines += [f"reference {k + 1}: {texts.lines(k)[0]}" for k in range(len(chunk.refs))]
+    return "\n".join(lines)
+
+
+def _told(spec: str, score: float, found: Explained | None, everything: bool) -> str:
+    """The items of one metric, a line for each different one."""
+    if found is None:
+        return f"{spec} {score:.4f}: this metric does not say what it matched"
+    return "\n".join([f"{spec} {score:.4f}", *_lines(found, everything)])
+
+
+def _lines(found: Explained, everything: bool) -> list[str]:
+    if found.members:
+        listed = []
+        for member in found.members:
+            listed += [f"  {member.name} × {member.weight:.4g}", *_lines(member.found, everything)]
+        return listed
+    lines = []
+    if found.pairs:
+        best = max({pair.reference for pair in found.pairs}, key=found.kernel)
+        total = found.kernel(best)
+        pairs = sorted((p for p in found.pairs if p.reference == best), key=lambda p: -p.log)
+        shown = pairs if everything else pairs[:20]
+        lines.append(f"  {len(pairs)} pairs of nodes, K = {total:.6g} with reference {best + 1}")
+        lines += [f"  {pair.share / total:7.2%}  {pair.text}" for pair in shown]
+        return lines
+    totals = Counter(match.order for match in found.matches)
+    for order, total in totals.items():
+        number = found.counts.get(order, 0)
+        lines.append(f"  {found.names[order - 1]}: {number} of {total} matched")
+        items = [match for match in found.matches if match.order == order]
+        counted = Counter(match.text for match in items if match.counted)
+        missed = Counter(match.text for match in items if not match.counted)
+        holders = {match.text: match.places for match in items}
+        for text, count in counted.items():
+            where = " ".join(str(k + 1) for k, places in enumerate(holders[text]) if places)
+            lines.append(f"    + {text}{_times(count)}  [{where}]")
+        if everything:
+            lines += [f"    - {text}{_times(count)}" for text, count in missed.items()]
+    return lines
+
+
+def _times(count: int) -> str:
+    return f" × {count}" if count > 1 else ""
+
+
+def _plain(score: float, found: Explained | None) -> dict[str, Any]:
+    """For JSON."""
+    if found is None:
+        return {"score": score}
+    return {"score": score, **_items(found)}
+
+
+def _items(found: Explained) -> dict[str, Any]:
+    if found.members:
+        members = [
+            {"name": member.name, "weight": member.weight, **_items(member.found)}
+            for member in found.members
+        ]
+        return {"kind": found.kind, "members": members}
+    rows = [match._asdict() for match in found.matches] or [p._asdict() for p in found.pairs]
+    return {"kind": found.kind, "items": rows}

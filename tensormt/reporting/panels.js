@@ -1,0 +1,126 @@
+// Panels of numbers: systems and significance, buckets, what is matched, metrics.
+function table(head, body, attributes = {}) {
+  const cells = (row, name) => row.map((cell) => (cell instanceof Element && /^T[HD]$/.test(cell.tagName) ? cell : make(name, {}, cell)));
+  return make('div', { class: 'scroll' }, make('table', attributes, make('thead', {}, make('tr', {}, cells(head, 'th'))), make('tbody', {}, body.map((row) => make('tr', {}, cells(row, 'td'))))));
+}
+
+async function copy(text, button) {
+  try { await navigator.clipboard.writeText(text); } catch {
+    const area = make('textarea', {}); area.value = text; document.body.append(area); area.select(); document.execCommand('copy'); area.remove();
+  }
+  const before = button.textContent; button.textContent = 'Copied'; setTimeout(() => { button.textContent = before; }, 1200);
+}
+
+function drawSystems() {
+  const best = meta.metrics.map((m) => Math.max(...m.scores.filter((score) => score !== null)));
+  const head = ['System', ...meta.metrics.map((m, k) => make('th', { class: k === state.m ? 'number on' : 'number' }, make('button', { type: 'button', class: 'link', 'data-metric': k, onclick: () => set({ m: k, lo: null, hi: null }) }, m.name)))];
+  const body = meta.systems.map((name, s) => [make('th', { scope: 'row' }, name, lacking() ? make('small', { class: 'note' }, ` n = ${whole(meta.outputs[s])} `) : null, s === state.a ? make('b', { class: 'tag a' }, 'A') : null, !alone() && s === state.b ? make('b', { class: 'tag b' }, 'B') : null),
+    ...meta.metrics.map((m, k) => make('td', { class: 'number' + (m.scores[s] === best[k] ? ' best' : '') }, show(m.scores[s], m), make('small', {}, ` ${show(m.intervals[s][0], m)} to ${show(m.intervals[s][1], m)}`)))]);
+  const signatures = make('details', {}, make('summary', {}, 'Signatures'), make('ul', { class: 'plain' }, meta.metrics.map((m) => make('li', {}, make('code', {}, m.signature), ' ', make('button', { type: 'button', onclick: (event) => copy(m.signature, event.target) }, 'Copy')))));
+  fill($('systems'), table(head, body, { id: 'system-table' }), make('p', { class: 'note' }, `Corpus scores of ${whole(meta.n)} segments${lacking() ? ', each system over the outputs that it has,' : ''} with 95% bootstrap intervals (${whole(meta.samples)} resamples); the highest of a column is bold.`), signatures);
+}
+
+function drawMatrix() {
+  if (alone()) return fill($('matrix'));
+  const m = metricOf(state.m), pairs = new Map(m.pairs.map(([a, b, ...found]) => [a + ',' + b, found]));
+  const cell = (a, b) => {
+    if (a === b) return make('td', { class: 'none' }, '');
+    const [p, holm, difference, n] = pairs.get(Math.min(a, b) + ',' + Math.max(a, b)), gap = a < b ? difference : -difference;
+    const sure = holm < 0.05 ? (gap > 0 ? ' plus' : ' minus') : '', on = a === state.a && b === state.b;
+    return make('td', { class: 'number cell' + sure }, make('button', { type: 'button', 'data-pair': a + ',' + b, 'aria-pressed': String(on), title: `p ${showP(p)} before Holm's correction, n = ${whole(n)} segments`, onclick: () => set({ a, b, lo: null, hi: null }) }, show(gap, m, true), make('small', {}, `p ${showP(holm)}`)));
+  };
+  const head = [`${m.name}: row − column`, ...meta.systems.map((name) => make('th', { class: 'number' }, name))];
+  fill($('matrix'), make('h3', {}, 'Pairwise significance'), table(head, meta.systems.map((name, a) => [make('th', { scope: 'row' }, name), ...meta.systems.map((_, b) => cell(a, b))]), { id: 'matrix-table' }),
+    make('p', { class: 'note' }, `Paired bootstrap, ${lacking() ? 'over the segments for which both have an output' : `n = ${whole(meta.n)} segments`}, ${whole(meta.samples)} resamples; p corrected by Holm for ${m.pairs.length} comparison${m.pairs.length > 1 ? 's' : ''}; coloured below 0.05. Click a cell to compare the pair below.`));
+}
+
+function drawBuckets() {
+  $('buckets-panel').hidden = !meta.buckets.length;
+  const way = meta.buckets[state.way], m = metricOf(state.m);
+  if (!way) return;
+  const chosen = alone() ? [state.a] : [state.a, state.b], rowsOf = way.scores[m.name];
+  const [low, high] = range(rowsOf.flatMap((row) => chosen.flatMap((s) => row[s]).filter((value) => value !== null)));
+  const left = 150, width = 620, step = 34, x = scale(low, high, left + 8, width - 60);
+  const svg = make('svg:svg', { viewBox: `0 0 ${width} ${way.labels.length * step + 30}`, class: 'chart', role: 'group', 'aria-label': `${m.name} by ${way.title}` });
+  way.labels.forEach((label, k) => {
+    const y = k * step + 8, on = state.bucket === k;
+    const group = make('svg:g', { class: 'bucket' + (on ? ' on' : ''), tabindex: 0, role: 'button', 'aria-pressed': String(on), 'data-bucket': k, onclick: () => set({ bucket: on ? -1 : k }), onkeydown: (event) => { if (event.key === 'Enter' || event.key === ' ') { event.preventDefault(); set({ bucket: on ? -1 : k }); } } },
+      make('svg:rect', { x: 0, y: y - 6, width, height: step - 2, class: 'back' }),
+      make('svg:text', { x: left - 6, y: y + 14, 'text-anchor': 'end' }, label.length > 22 ? label.slice(0, 21) + '…' : label),
+      make('svg:text', { x: width - 4, y: y + 14, 'text-anchor': 'end', class: 'quiet' }, `n = ${[...new Set(chosen.map((s) => whole(way.n[k][s])))].join(' : ')}`));
+    chosen.forEach((s, place) => {
+      if (rowsOf[k][s][0] === null) return;
+      const [score, from, to] = rowsOf[k][s], at = y + 6 + place * 11, name = place ? 'b' : 'a';
+      group.append(make('svg:line', { x1: x(from), x2: x(to), y1: at, y2: at, class: 'whisker ' + name }), make('svg:circle', { cx: x(score), cy: at, r: 4, class: 'dot ' + name }, make('svg:title', {}, `${meta.systems[s]}, ${label}: ${show(score, m)}, 95% interval ${show(from, m)} to ${show(to, m)}, n = ${whole(way.n[k][s])}`)));
+    });
+    svg.append(group);
+  });
+  for (const value of ticks(low, high, 6)) svg.append(make('svg:text', { x: x(value), y: way.labels.length * step + 20, 'text-anchor': 'middle' }, tick(value)));
+  const pick = make('select', { id: 'way', onchange: (event) => set({ way: Number(event.target.value), bucket: -1 }) }, meta.buckets.map((w, k) => make('option', { value: k, selected: k === state.way }, w.title + (w.unit ? ` (${w.unit})` : ''))));
+  const key = chosen.map((s, place) => make('span', { class: 'key' }, make('b', { class: 'tag ' + (place ? 'b' : 'a') }, place ? 'B' : 'A'), ' ', meta.systems[s]));
+  fill($('buckets'), make('div', { class: 'bar' }, make('label', {}, 'by ', pick), key), svg, make('p', { class: 'note' }, `${m.name} of the segments in a bucket together, with 95% bootstrap intervals (${meta.bucketSamples} resamples). Click a bucket to filter the segments.`));
+}
+
+function drawItems() {
+  $('items-panel').hidden = !meta.items.length;
+  const group = meta.items[state.group];
+  if (!group) return;
+  const gap = (k) => (alone() ? group.counts[k][state.a] : group.counts[k][state.a] - group.counts[k][state.b]);
+  const order = group.texts.map((_, k) => k).sort((i, j) => gap(j) - gap(i) || i - j);
+  const side = (list, title, id) => make('div', {}, make('h3', {}, title), table(['Item', ...(alone() ? [make('th', { class: 'number' }, 'matches')] : ['A', 'B', 'A − B'].map((t) => make('th', { class: 'number' }, t))), make('th', { class: 'number' }, 'segments')],
+    list.map((k) => [make('td', {}, make('button', { type: 'button', class: 'item', 'data-item': k, 'aria-pressed': String(state.item === k), onclick: () => set({ item: state.item === k ? -1 : k }) }, picture(group, k))),
+      ...(alone() ? [make('td', { class: 'number' }, whole(gap(k)))] : [group.counts[k][state.a], group.counts[k][state.b], gap(k)].map((v, c) => make('td', { class: 'number' }, (c === 2 && v > 0 ? '+' : '') + whole(v).replace('-', '−')))),
+      make('td', { class: 'number' }, whole(group.sizes[k]))]), { id }));
+  const more = order.filter((k) => gap(k) > 0).slice(0, 15), fewer = alone() ? [] : order.filter((k) => gap(k) < 0).slice(-15).reverse();
+  const pick = make('select', { id: 'group', onchange: (event) => set({ group: Number(event.target.value), item: -1 }) }, meta.items.map((g, k) => make('option', { value: k, selected: k === state.group }, `${g.metric}: ${g.name}`)));
+  fill($('items'), make('div', { class: 'bar' }, make('label', {}, 'items ', pick)), make('div', { class: 'columns' }, more.length ? side(more, alone() ? 'Matched most often' : `More matches in A, ${meta.systems[state.a]}`, 'items-more') : make('p', {}, 'None that A matches more often.'), alone() ? null : fewer.length ? side(fewer, `More matches in B, ${meta.systems[state.b]}`, 'items-fewer') : make('p', {}, 'None that B matches more often.')),
+    make('p', { class: 'note' }, `Counted (clipped) matches over all ${whole(meta.n)} segments. Click an item to see the segments in which any system matches it.`));
+}
+
+// a subtree as a small drawing, other items as text
+function picture(group, k) {
+  const text = group.texts[k];
+  if (group.kind !== 'subtree' || !text.startsWith('(') || text.length > 120) return text;
+  const root = parseBrackets(text);
+  if (!root) return text;
+  let next = 0;
+  const place = (node, depth) => {
+    node.y = depth;
+    const wide = node.label.length * 7 + 10;
+    if (!node.children.length) { node.x = next + wide / 2; next += wide; return; }
+    const before = next;
+    node.children.forEach((child) => place(child, depth + 1));
+    node.x = (node.children[0].x + node.children.at(-1).x) / 2;
+    if (next < before + wide) next = before + wide;
+  };
+  place(root, 0);
+  let deepest = 0;
+  const parts = [];
+  const draw = (node) => {
+    deepest = Math.max(deepest, node.y);
+    node.children.forEach((child) => { parts.unshift(make('svg:line', { x1: node.x, y1: node.y * 24 + 14, x2: child.x, y2: child.y * 24 + 4, class: 'edge' })); draw(child); });
+    parts.push(make('svg:text', { x: node.x, y: node.y * 24 + 12, 'text-anchor': 'middle' }, node.label));
+  };
+  draw(root);
+  return make('svg:svg', { width: next, height: deepest * 24 + 18, class: 'mini', role: 'img', 'aria-label': text }, parts);
+}
+
+function parseBrackets(text) {
+  const parts = text.match(/\(|\)|[^\s()]+/g) || [], stack = [{ label: '', children: [] }];
+  for (let i = 0; i < parts.length; i++) {
+    if (parts[i] === '(') { const node = { label: parts[++i] ?? '', children: [] }; stack.at(-1).children.push(node); stack.push(node); }
+    else if (parts[i] === ')') { if (stack.length < 2) return null; stack.pop(); }
+    else stack.at(-1).children.push({ label: parts[i], children: [] });
+  }
+  return stack.length === 1 ? stack[0].children[0] : null;
+}
+
+function drawMetrics() {
+  const c = meta.correlations;
+  const heat = (value) => { const cell = make('td', { class: 'number heat' }, value === null ? '–' : value.toFixed(2).replace('-', '−')); cell.style.setProperty('--heat', Math.max(0, value ?? 0) * 70 + '%'); return cell; };
+  const map = (title, rows) => make('div', {}, make('h3', {}, title), table(['', ...c.metrics.map((name) => make('th', { class: 'number' }, name))], rows.map((row, k) => [make('th', { scope: 'row' }, c.metrics[k]), ...row.map(heat)])));
+  fill($('correlations'), c.metrics.length > 1 ? [make('div', { class: 'columns' }, map("Pearson's r of segment scores", c.pearson), map("Spearman's ρ of segment scores", c.spearman)), make('p', { class: 'note' }, `n = ${whole(c.n)} scores: ${meta.systems.length} systems × ${whole(meta.n)} segments${lacking() ? `, less ${whole(lacking())} missing outputs` : ''}.`)] : [make('p', { class: 'note' }, 'One metric: nothing to correlate.')]);
+  const q = meta.qarla, f = (v) => (v === null ? '–' : v.toFixed(3));
+  fill($('qarla'), q ? [make('h3', {}, 'QARLA, without human scores'), make('div', { class: 'columns' }, table(['Metric', make('th', { class: 'number' }, 'KING')], [...Object.entries(q.kings).map(([name, v]) => [name, make('td', { class: 'number' }, f(v))]), [`best set: ${q.best.metrics.join(' + ')}`, make('td', { class: 'number best' }, f(q.best.king))]]), table(['System', make('th', { class: 'number' }, 'QUEEN')], Object.entries(q.queens).map(([name, v]) => [name, make('td', { class: 'number' }, f(v))]))), make('p', { class: 'note' }, `n = ${q.cases} segments with three references or more; QUEEN with the best set; JACK (reliability of the test set) ${f(q.jack)}.`)] : []);
+  fill($('people'), meta.people.length ? [make('h3', {}, 'Agreement with people'), table(['Human score', 'Metric', ...['pairs ordered alike', 'of pairs', "segments' r", 'n', "systems' r", 'systems'].map((t) => make('th', { class: 'number' }, t))], meta.people.map((r) => [r.human, r.metric, ...[r.share === null ? '–' : (100 * r.share).toFixed(1) + ' %', whole(r.pairs), f(r.pearson), whole(r.n), f(r.system), r.systems].map((v) => make('td', { class: 'number' }, String(v)))]), { id: 'people-table' }), make('p', { class: 'note' }, 'Pairs: two outputs of one source that people scored differently; a tie of the metric counts half.')] : []);
+}

@@ -1,0 +1,364 @@
+// The tree panel: one segment's trees with their matches, and what each match adds to the score.
+const TREE_KINDS = ['subtree', 'chain', 'pair'];
+let card = null;
+
+async function readCard(segment) {
+  const list = await meta.drawnRead(), place = find(list, segment);
+  if (place < 0) return null;
+  const block = Math.floor(place / meta.drawn.each);
+  const cards = await (meta.cards[block] ??= readJson('b' + meta.drawn.blocks[block]));
+  return cards[place % meta.drawn.each];
+}
+function find(sorted, value) {
+  let low = 0, high = sorted.length - 1;
+  while (low <= high) { const mid = (low + high) >> 1; if (sorted[mid] === value) return mid; if (sorted[mid] < value) low = mid + 1; else high = mid - 1; }
+  return -1;
+}
+
+const pairsOf = (flat) => { const map = new Map(); for (let i = 0; i < flat.length; i += 2) map.set(flat[i], flat[i + 1]); return map; };
+const partOf = (k) => card.m[meta.views[k].name];
+const onTrees = (k) => TREE_KINDS.includes(meta.views[k].kind);
+
+// whose matches are shown: what was chosen, else of the metric or any, first those on trees
+function shownView() {
+  if (state.view >= 0) return state.view;
+  const all = [...meta.views.keys()], own = all.filter((k) => meta.views[k].metric === state.m);
+  const richest = (list) => list.filter(onTrees).sort((i, j) => meta.views[j].orders.length - meta.views[i].orders.length || i - j)[0];
+  return richest(own) ?? all.find(onTrees) ?? own[0] ?? (all.length ? 0 : -1);
+}
+
+async function drawSegment() {
+  if (state.seg < 0) { $('trees-panel').hidden = true; return; }
+  $('trees-panel').hidden = false;
+  const segment = state.seg, found = await readCard(segment), m = metricOf(state.m);
+  const doc = meta.docTexts ? await meta.docTexts.at(segment) : null, [sa, sb] = await Promise.all([scores(state.m, state.a), scores(state.m, state.b)]);
+  const texts = await Promise.all([...meta.refTexts, meta.hypTexts[state.a], meta.hypTexts[state.b]].map((stream) => stream.at(segment)));
+  if (segment !== state.seg) return;
+  card = found;
+  $('which').textContent = `${whole(segment + 1)}${doc === null ? '' : ' of document ' + doc}: ${m.name} A ${show(sa[segment], m)}${alone() ? '' : `, B ${show(sb[segment], m)}, A − B ${show(Math.fround(sa[segment] - sb[segment]), m, true)}`}`;
+  const R = meta.refs.length, present = [...Array(R).keys()].filter((r) => texts[r]);
+  const lines = [...present.map((r) => [R > 1 ? `Reference ${r + 1}` : 'Reference', r, texts[r]]), ['A', R + state.a, Number.isNaN(sa[segment]) ? null : texts[R]]];
+  if (!alone()) lines.push(['B', R + state.b, Number.isNaN(sb[segment]) ? null : texts[R + 1]]);
+  const shown = card ? shownView() : -1;
+  drawSegmentBar(present, shown);
+  drawTexts(lines, shown);
+  if (!card || shown < 0) {
+    fill($('trees'), make('p', { class: 'note' }, card ? 'None of the metrics says what it matched.' : `Trees were kept for the ${whole(meta.drawn.segments.n)} segments with the largest differences; make the report with --trees-for all to have them all.`));
+    return fill($('waterfall'));
+  }
+  drawTrees(present, shown);
+  drawWaterfall(shown);
+}
+
+function orderOf(part) {
+  const most = part.c ? part.c[0].length : 1;
+  return Math.min(most, state.d || Math.min(2, most));
+}
+
+// the reference that gave A its counts: the best one, or the one that holds most counted items
+function giver(part, order) {
+  if (part.b) return part.b[state.a];
+  const R = meta.refs.length, numbers = pairsOf(part.c[R + state.a][order - 1]), counted = [...pairsOf(part.k[state.a][order - 1]).keys()];
+  let best = -1, most = 0;
+  for (let r = 0; r < R; r++) {
+    const held = new Set(pairsOf(part.c[r][order - 1]).values()), count = counted.filter((place) => held.has(numbers.get(place))).length;
+    if (count > most) { best = r; most = count; }
+  }
+  return best;
+}
+
+function drawSegmentBar(present, shown) {
+  const part = shown >= 0 ? partOf(shown) : null, children = [];
+  if (part) {
+    children.push(make('label', {}, 'matches of ', make('select', { id: 'view', onchange: (event) => set({ view: Number(event.target.value) }) }, meta.views.map((view, k) => make('option', { value: k, selected: k === shown }, view.name)))));
+    if (part.c) {
+      const order = orderOf(part);
+      const slider = make('input', { type: 'range', id: 'depth', min: 1, max: part.c[0].length, step: 1, oninput: (event) => set({ d: Number(event.target.value) }) });
+      slider.value = order;
+      if (part.kind !== 'n-gram' && part.c[0].length > 1) children.push(make('label', {}, meta.views[shown].orders[0].replace(/ *1$/, '') + ' ', slider, make('output', {}, ` ${order}`)));
+    }
+    if (onTrees(shown) && present.length > 1) {
+      const best = giver(part, orderOf(part));
+      children.push(make('div', { role: 'tablist', class: 'tabs', 'aria-label': 'References' }, present.map((r) => make('button', { type: 'button', role: 'tab', 'data-ref': r, 'aria-selected': String(r === refShown(present, part)), title: r === best ? 'This reference holds most of what was counted for A' : '', onclick: () => set({ ref: r }) }, `Reference ${r + 1}${r === best ? ' ★' : ''}`))));
+    }
+  }
+  children.push(make('button', { type: 'button', id: 'previous', onclick: () => moveBy(-1) }, '← previous'), make('button', { type: 'button', id: 'next', onclick: () => moveBy(1) }, 'next →'));
+  const before = document.activeElement?.id;
+  fill($('segment-bar'), children);
+  if (before && $(before) && $('segment-bar').contains($(before))) $(before).focus();
+}
+
+function refShown(present, part) {
+  if (present.includes(state.ref)) return state.ref;
+  const best = giver(part, orderOf(part));
+  return present.includes(best) ? best : present[0];
+}
+
+// the text above: tokens coloured by the longest counted n-gram that they are part of
+function drawTexts(lines, shown) {
+  const all = card ? [...meta.views.keys()] : [], grams = all.filter((k) => !onTrees(k));
+  const chosen = [shown, ...grams.filter((k) => meta.views[k].metric === state.m), ...grams.filter((k) => meta.views[k].kind === 'n-gram'), ...grams].find((k) => grams.includes(k));
+  if (chosen === undefined) return fill($('texts'), lines.map(([name, stream, text]) => textLine(name, stream, text === null ? absent() : text.length > 4000 ? text.slice(0, 4000) + '…' : text)));
+  (meta.views[chosen].kind === 'character' ? drawLetters : drawTokens)(lines, partOf(chosen), meta.views[chosen].name);
+}
+const textLine = (name, stream, ...body) => make('p', { dir: 'auto', 'data-stream': stream }, make('b', { class: name.length === 1 ? 'tag ' + name.toLowerCase() : 'tag' }, name), ' ', ...body);
+const textKey = (what, most) => make('p', { class: 'note' }, what, [1, 2, 3, 4].slice(0, most).flatMap((k) => [make('span', { class: 'token level' + k }, k === 4 && most > 4 ? '4 and more' : String(k)), ' ']));
+
+// characters: a figure each, white space has none
+function drawLetters(lines, part, name) {
+  const R = meta.refs.length, systems = alone() ? [state.a] : [state.a, state.b], most = part.n[0].length;
+  const rowsMade = lines.map(([title, stream, text]) => {
+    if (text === null) return textLine(title, stream, absent());
+    const figures = stream >= R ? [part.h[stream - R]] : systems.map((s) => part.r[stream][s]).filter(Boolean);
+    const letters = [...text], spaced = figures.length && figures[0].length === letters.length, body = [];
+    if (!figures.length || !(spaced || figures[0].length === letters.filter((letter) => letter.trim()).length)) return textLine(title, stream, text.slice(0, 4000));
+    let at = 0, run = '', level = -1;
+    const close = () => { if (run) body.push(make('span', { class: level > 0 ? `token level${Math.min(4, level)}` : 'token', title: level > 0 ? `in a matched ${level}-gram` : 'not matched' }, run)); run = ''; };
+    for (const letter of letters.slice(0, 4000)) {
+      if (!spaced && !letter.trim()) { close(); level = -1; body.push(letter); continue; }
+      const now = Math.max(...figures.map((figure) => Number(figure[at])));
+      at++;
+      if (now !== level) { close(); level = now; }
+      run += letter;
+    }
+    close();
+    return textLine(title, stream, ...body);
+  });
+  fill($('texts'), rowsMade, textKey(`Characters by the longest n-gram matched in ${name} that holds them: `, most));
+}
+
+function drawTokens(lines, grams, name) {
+  const R = meta.refs.length;
+  const rowsMade = lines.map(([title, stream, text]) => {
+    let body = [absent()];
+    if (text !== null) {
+      const words = card.views[grams.v].s[stream].w, level = new Uint8Array(words.length), classOf = words.map(() => 0);
+      const held = countedClasses(grams);
+      grams.c[stream].forEach((flat, k) => {
+        const counted = stream >= R ? pairsOf(grams.k[stream - R][k]) : null;
+        for (const [place, number] of pairsOf(flat)) {
+          if (counted ? !counted.has(place) : !held.has(number)) continue;
+          if (k === 0) classOf[place] = number;
+          for (let i = place; i <= place + k; i++) level[i] = Math.max(level[i], k + 1);
+        }
+      });
+      body = words.slice(0, 1500).flatMap((word, i) => [make('span', { class: level[i] ? `token level${Math.min(4, level[i])}` : 'token', 'data-class': classOf[i] ? 'g' + classOf[i] : null, title: level[i] ? `in a matched ${level[i]}-gram` : 'not matched' }, word.length > 200 ? word.slice(0, 200) + '…' : word), ' ']);
+    }
+    return textLine(title, stream, ...body);
+  });
+  fill($('texts'), rowsMade, textKey(`Tokens by the longest n-gram matched in ${name} that holds them: `, grams.c[0].length));
+}
+
+// numbers of items that the count took in A or B
+function countedClasses(part) {
+  const found = new Set();
+  for (const system of alone() ? [state.a] : [state.a, state.b])
+    part.k[system].forEach((flat, k) => { const numbers = pairsOf(part.c[meta.refs.length + system][k]); for (const place of pairsOf(flat).keys()) if (numbers.has(place)) found.add(numbers.get(place)); });
+  return found;
+}
+
+function childrenOf(tree) {
+  const below = tree.l.map(() => []);
+  tree.p.forEach((parent, node) => { if (parent >= 0) below[parent].push(node); });
+  return below;
+}
+
+// the nodes of an item: a subtree from its top node down, a chain from its lowest node up
+function nodesOf(kind, tree, below, order, place) {
+  if (kind === 'chain') { const nodes = [place]; while (nodes.length < order && tree.p[nodes.at(-1)] >= 0) nodes.push(tree.p[nodes.at(-1)]); return nodes; }
+  const nodes = [place];
+  let level = [place];
+  for (let k = 1; k < (kind === 'pair' ? 2 : order); k++) { level = level.flatMap((node) => below[node]); nodes.push(...level); }
+  return nodes;
+}
+
+function itemText(kind, tree, below, order, place) {
+  if (kind === 'chain') return nodesOf(kind, tree, below, order, place).reverse().map((node) => tree.l[node]).join(' → ');
+  const write = (node, depth) => (depth === 1 || !below[node].length ? tree.l[node] : `(${tree.l[node]} ${below[node].map((child) => write(child, depth - 1)).join(' ')})`);
+  return write(place, kind === 'pair' ? 2 : order);
+}
+
+function drawTrees(present, shown) {
+  const part = partOf(shown);
+  if (!onTrees(shown)) return fill($('trees'), make('p', { class: 'note' }, `${meta.views[shown].name} compares ${part.kind === 'character' ? 'characters' : 'tokens'}, not trees: see the text above${[...meta.views.keys()].some(onTrees) ? ', or choose a metric on trees' : ''}.`));
+  const R = meta.refs.length, ref = refShown(present, part), order = orderOf(part), view = card.views[part.v];
+  const streams = [[`Reference ${ref + 1}`, ref, ''], [`A: ${meta.systems[state.a]}`, R + state.a, 'a']];
+  if (!alone()) streams.push([`B: ${meta.systems[state.b]}`, R + state.b, 'b']);
+  const held = part.c ? countedClasses(part) : null;
+  const figures = streams.map(([title, stream, name]) => {
+    const tree = view.s[stream], below = childrenOf(tree), roots = new Map(), spare = new Map();
+    if (part.c) {
+      const counted = stream >= R ? pairsOf(part.k[stream - R][order - 1]) : null;
+      for (const [place, number] of pairsOf(part.c[stream][order - 1])) (counted ? counted.has(place) : held.has(number)) ? roots.set(place, [number]) : spare.set(place, [number]);
+    } else {
+      const sides = stream >= R ? [stream - R] : alone() ? [state.a] : [state.a, state.b];
+      for (const system of sides) for (const [r, x, y] of part.p[system]) if (r === ref) {
+        const place = stream >= R ? x : y;
+        if (!roots.has(place)) roots.set(place, []);
+        roots.get(place).push(`${system}.${y}`);
+        if (stream < R) continue;
+      }
+      if (stream < R) for (const [place, list] of roots) roots.set(place, [...new Set(list)]);
+    }
+    const figure = tree.l.length ? (view.kind === 'dependency' ? drawArcs : drawTree)(tree, below, roots, spare, part.kind, order) : make('p', { class: 'note' }, 'no tree');
+    const size = part.c ? tree.l.filter((_, node) => nodesOf(part.kind, tree, below, order, node).length && highest(part.kind, tree, below, node) >= order).length : tree.l.filter((_, node) => below[node].length).length;
+    return make('figure', { 'data-stream': stream }, make('figcaption', {}, make('b', { class: name ? 'tag ' + name : 'tag' }, title), ` ${roots.size} of ${size} ${part.c ? meta.views[shown].orders[order - 1] : 'inner nodes'} ${name ? 'matched' : alone() ? 'matched by A' : 'matched by A or B'} `, tree.l.length ? make('button', { type: 'button', class: 'copy', onclick: (event) => copy(svgText(figure), event.target) }, 'Copy as SVG') : null), make('div', { class: 'scroll tree' }, figure));
+  });
+  fill($('trees'), figures, make('p', { class: 'note' }, 'Coloured: counted as matched. Dotted: found in a reference, but more often than the count allows. Grey: not matched. Point at a node to see its counterparts.'));
+}
+
+function highest(kind, tree, below, node) {
+  if (kind === 'chain') { let depth = 1; while (tree.p[node] >= 0) { node = tree.p[node]; depth++; } return depth; }
+  return 1 + Math.max(0, ...below[node].map((child) => highest(kind, tree, below, child)));
+}
+
+const WIDE = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60\u{1f300}-\u{1faff}]/u;
+const brief = (text) => ([...text].length > 24 ? [...text].slice(0, 23).join('') + '…' : text);
+const widthOf = (text) => [...brief(text)].reduce((sum, letter) => sum + (WIDE.test(letter) ? 14 : 7.4), 0);
+
+function nodeMark(node, tree, roots, spare, inside, text, title) {
+  const list = roots.get(node) || spare.get(node);
+  const kind = roots.has(node) ? ' root' : spare.has(node) ? ' spare' : inside.has(node) ? ' inside' : '';
+  return make('svg:g', { class: 'node' + kind, 'data-node': node, 'data-class': list ? list.map((number) => 't' + number).join(' ') : null, tabindex: list ? 0 : null }, make('svg:title', {}, title), text);
+}
+
+function coverage(roots, tree, below, kind, order) {
+  const inside = new Set(), edges = new Set();
+  for (const place of roots.keys()) {
+    const nodes = new Set(nodesOf(kind, tree, below, order, place));
+    for (const node of nodes) { inside.add(node); if (nodes.has(tree.p[node])) edges.add(node); }
+  }
+  return [inside, edges];
+}
+
+function drawTree(tree, below, roots, spare, kind, order) {
+  const [inside, edges] = coverage(roots, tree, below, kind, order), x = [], y = [], step = 40;
+  let next = 8, deepest = 0;
+  const depth = tree.l.map(() => 0);
+  tree.p.forEach((parent, node) => { depth[node] = parent < 0 ? 0 : depth[parent] + 1; deepest = Math.max(deepest, depth[node]); });
+  const words = tree.w && tree.w.some(Boolean);
+  // children stand behind their parents, so leaves from left to right come first, then parents backwards
+  tree.l.forEach((label, node) => {
+    y[node] = depth[node] * step + 20;
+    if (below[node].length) return;
+    const wide = Math.max(widthOf(label), words ? widthOf(tree.w[node]) : 0) + 16;
+    x[node] = next + wide / 2;
+    next += wide;
+  });
+  for (let node = tree.l.length - 1; node >= 0; node--) if (below[node].length) x[node] = (x[below[node][0]] + x[below[node].at(-1)]) / 2;
+  const wordRow = (deepest + 1) * step + 14, height = words ? wordRow + 14 : deepest * step + 40;
+  const svg = make('svg:svg', { width: next + 8, height, viewBox: `0 0 ${next + 8} ${height}`, class: 'drawing', role: 'img', 'aria-label': 'Constituency tree' });
+  tree.p.forEach((parent, node) => { if (parent >= 0) svg.append(make('svg:line', { x1: x[parent], y1: y[parent] + 8, x2: x[node], y2: y[node] - 11, class: edges.has(node) ? 'edge on' : 'edge' })); });
+  tree.l.forEach((label, node) => {
+    if (words && tree.w[node]) svg.append(make('svg:line', { x1: x[node], y1: y[node] + 8, x2: x[node], y2: wordRow - 13, class: 'stem' }), make('svg:text', { x: x[node], y: wordRow, 'text-anchor': 'middle', class: 'word' }, brief(tree.w[node]), make('svg:title', {}, tree.w[node].slice(0, 2000))));
+    const wide = widthOf(label) + 10;
+    svg.append(nodeMark(node, tree, roots, spare, inside, [make('svg:rect', { x: x[node] - wide / 2, y: y[node] - 11, width: wide, height: 20, rx: 6 }), make('svg:text', { x: x[node], y: y[node] + 4, 'text-anchor': 'middle' }, brief(label))], itemText(kind, tree, below, order, node).slice(0, 500)));
+  });
+  return svg;
+}
+
+function drawArcs(tree, below, roots, spare, kind, order) {
+  const [inside, edges] = coverage(roots, tree, below, kind, order), x = [];
+  let next = 8;
+  tree.l.forEach((word, node) => { const wide = widthOf(word) + 18; x[node] = next + wide / 2; next += wide; });
+  const reach = tree.p.map((parent, node) => (parent < 0 ? 0 : Math.abs(parent - node))), most = Math.max(1, ...reach), rise = (k) => 14 + 84 * Math.sqrt(k / most), base = 122;
+  const svg = make('svg:svg', { width: next + 8, height: base + 36, viewBox: `0 0 ${next + 8} ${base + 36}`, class: 'drawing', role: 'img', 'aria-label': 'Dependency tree' });
+  tree.p.forEach((parent, node) => {
+    if (parent < 0) { svg.append(make('svg:line', { x1: x[node], x2: x[node], y1: 14, y2: base - 4, class: 'stem' }), make('svg:text', { x: x[node], y: 10, 'text-anchor': 'middle', class: 'quiet' }, 'root')); return; }
+    const top = base - rise(reach[node]), side = parent < node ? 4 : -4, from = x[parent] + side, to = x[node] - side * 0.2, bend = Math.min(24, Math.abs(to - from) / 2) * Math.sign(to - from);
+    svg.append(make('svg:path', { d: `M${from} ${base - 2} L${from} ${top + 10} Q${from} ${top} ${from + bend} ${top} L${to - bend} ${top} Q${to} ${top} ${to} ${top + 10} L${to} ${base - 2}`, class: edges.has(node) ? 'edge on' : 'edge' }), make('svg:path', { d: `M${to - 3.5} ${base - 8} L${to + 3.5} ${base - 8} L${to} ${base - 1} Z`, class: edges.has(node) ? 'head on' : 'head' }));
+  });
+  tree.l.forEach((word, node) => {
+    const wide = widthOf(word) + 10;
+    svg.append(nodeMark(node, tree, roots, spare, inside, [make('svg:rect', { x: x[node] - wide / 2, y: base + 3, width: wide, height: 22, rx: 6 }), make('svg:text', { x: x[node], y: base + 19, 'text-anchor': 'middle' }, brief(word))], itemText(kind, tree, below, order, node).slice(0, 500)));
+  });
+  return svg;
+}
+
+// pointing at an item lights up all equal ones
+function lightUp(box) {
+  const at = (event) => event.target.closest?.('[data-class]');
+  const light = (element) => {
+    for (const lit of box.querySelectorAll('.lit')) lit.classList.remove('lit');
+    if (!element) return;
+    const wanted = element.dataset.class.split(' ');
+    for (const other of box.querySelectorAll('[data-class]')) if (other.dataset.class.split(' ').some((number) => wanted.includes(number))) other.classList.add('lit');
+  };
+  box.addEventListener('pointerover', (event) => light(at(event)));
+  box.addEventListener('pointerleave', () => light(null));
+  box.addEventListener('focusin', (event) => light(at(event)));
+}
+
+// an SVG that stands alone: colours and fonts of the page as attributes
+function svgText(svg) {
+  const clone = svg.cloneNode(true), own = svg.querySelectorAll('*'), other = clone.querySelectorAll('*');
+  clone.setAttribute('xmlns', SVG);
+  own.forEach((element, k) => {
+    const style = getComputedStyle(element);
+    for (const key of ['fill', 'stroke', 'stroke-width', 'stroke-dasharray', 'font-size', 'font-family', 'font-weight', 'opacity']) { const value = style.getPropertyValue(key); if (value && value !== 'normal') other[k].setAttribute(key, value); }
+  });
+  return new XMLSerializer().serializeToString(clone);
+}
+
+// what each match adds: an order's part of the score, shared evenly by its matches; of characters an
+// order's matches together
+function additions(k, system) {
+  const R = meta.refs.length, found = new Map(), part = partOf(k);
+  const add = (key, text, value) => { const entry = found.get(key) || { text, value: 0, count: 0 }; entry.value += value; entry.count++; found.set(key, entry); };
+  if (part.p) {
+    const tree = card.views[part.v].s[R + system], below = childrenOf(tree);
+    for (const [r, x, , value] of part.p[system]) if (r === part.b[system]) { const text = itemText('pair', tree, below, 2, x); add(`${k} ${text}`, text, value); }
+    return [0, found];
+  }
+  if (part.kind === 'character') {
+    part.n[system].forEach((count, order) => { if (count) found.set(`${k} ${order}`, { text: meta.views[k].orders[order], value: part.gain[system][order + 1], count }); });
+    return [part.gain[system][0], found];
+  }
+  const view = card.views[part.v], stream = view.s[R + system], below = stream.p ? childrenOf(stream) : null;
+  part.k[system].forEach((flat, order) => {
+    const places = [...pairsOf(flat).keys()];
+    for (const place of places) {
+      const text = below ? itemText(part.kind, stream, below, order + 1, place) : stream.w.slice(place, place + order + 1).join(' ');
+      add(`${k} ${order} ${text}`, text, part.gain[system][order + 1] / places.length);
+    }
+  });
+  return [part.gain[system][0], found];
+}
+
+function drawWaterfall(shown) {
+  const which = meta.views[shown].metric, m = metricOf(which), name = m.name, parts = [...meta.views.keys()].filter((k) => meta.views[k].metric === which);
+  if (parts.some((k) => !partOf(k).p && !partOf(k).gain)) return fill($('waterfall'));
+  const together = (system) => { // all members of a mean
+    const found = parts.map((k) => additions(k, system));
+    return [found.reduce((sum, [base]) => sum + base, 0), new Map(found.flatMap(([, items]) => [...items]))];
+  };
+  const [baseA, mine] = together(state.a), [baseB, theirs] = alone() ? [0, new Map()] : together(state.b);
+  const entries = [...new Set([...mine.keys(), ...theirs.keys()])].map((key) => ({ text: (mine.get(key) || theirs.get(key)).text, value: (mine.get(key)?.value || 0) - (theirs.get(key)?.value || 0), a: mine.get(key)?.count || 0, b: theirs.get(key)?.count || 0 })).filter((entry) => Math.abs(entry.value) > 1e-12);
+  entries.sort((one, two) => Math.abs(two.value) - Math.abs(one.value));
+  const kept = entries.slice(0, 14), rest = entries.slice(14);
+  Promise.all([scores(which, state.a), scores(which, state.b)]).then(([sa, sb]) => {
+    const total = alone() ? sa[state.seg] : sa[state.seg] - sb[state.seg], base = baseA - baseB;
+    if (Number.isNaN(total)) return fill($('waterfall'));
+    const bars = base ? [{ text: 'without any match', value: base }] : [];
+    bars.push(...kept);
+    const left = total - base - kept.reduce((sum, entry) => sum + entry.value, 0);
+    if (Math.abs(left) > 1e-7) bars.push({ text: rest.length ? `${rest.length} other items` : 'other items', value: left });
+    let at = 0;
+    for (const bar of bars) { bar.from = at; at += bar.value; bar.to = at; }
+    bars.push({ text: alone() ? 'score' : 'A − B', from: 0, to: total, value: total, sum: true });
+    const [low, high] = range([0, ...bars.flatMap((bar) => [bar.from, bar.to])]), width = 720, label = 250, step = 24, x = scale(low, high, label + 60, width - 64);
+    const svg = make('svg:svg', { viewBox: `0 0 ${width} ${bars.length * step + 8}`, class: 'chart wide', role: 'img', 'aria-label': `Waterfall of ${name}` });
+    bars.forEach((bar, k) => {
+      const y = k * step + 4, side = bar.sum ? 'even' : bar.value > 0 ? 'plus' : 'minus', [one, two] = [x(bar.from), x(bar.to)].sort((p, q) => p - q);
+      const short = [...bar.text].length > 34 ? [...bar.text].slice(0, 33).join('') + '…' : bar.text;
+      const times = bar.sum || bar.a === undefined ? '' : alone() ? (bar.a > 1 ? ` × ${bar.a}` : '') : ` ${bar.a} : ${bar.b}`;
+      svg.append(make('svg:g', {}, make('svg:title', {}, `${bar.text.slice(0, 500)}${times}: ${show(bar.value, { digits: Math.max(4, m.digits) }, true)}`),
+        make('svg:text', { x: label, y: y + 14, 'text-anchor': 'end', class: bar.sum ? 'strong' : '' }, short), make('svg:text', { x: label + 8, y: y + 14, class: 'quiet' }, times),
+        make('svg:rect', { x: one, y: y + 2, width: Math.max(1.5, two - one), height: step - 8, class: 'bin ' + side }),
+        make('svg:text', { x: two + 5, y: y + 14, class: bar.sum ? 'strong' : '' }, show(bar.value, { digits: Math.max(m.digits, 3) }, true)),
+        k < bars.length - 1 && !bars[k + 1].sum ? make('svg:line', { x1: x(bar.to), x2: x(bar.to), y1: y + step - 6, y2: y + step + 2, class: 'axis' }) : null));
+    });
+    const kernels = parts.filter((k) => partOf(k).p).length, how = [...(kernels ? ["each pair's share of the kernel with the best reference"] : []), ...(kernels < parts.length ? ["what an order's matches add (Shapley value over the orders), shared evenly by them"] : [])].join('; ');
+    fill($('waterfall'), make('h3', {}, alone() ? `What each match adds to ${name}` : `What each match adds to ${name}, A − B`), make('div', { class: 'scroll' }, svg), make('p', { class: 'note' }, `Segment ${whole(state.seg + 1)}; ${how}${alone() ? '' : '; counted matches as A : B'}.`));
+  });
+}
