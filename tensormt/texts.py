@@ -11,6 +11,7 @@ Where trees are given (written instead of text, or beside it) they go by place, 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain, count
 from typing import Any
 
 import numpy as np
@@ -53,10 +54,14 @@ class Texts:
             streams: Sequence[Stream] = self.streams
             if isinstance(self.trees, Written):
                 streams = [sentences(batch) for batch in self._all_trees()]
-            numbers = self._numbers
+            texts = dict.fromkeys(chain([""], *streams))
+            different = [text for text in texts if text is not None]
+            self._numbers = {text: number for number, text in enumerate(different)}
+            numbers: dict[str | None, int] = dict(zip(different, count(), strict=False))
+            numbers[None] = 0
             for stream in streams:
-                found = [numbers.setdefault(text or "", len(numbers)) for text in stream]
-                self._index.append(torch.tensor(found, dtype=torch.int64, device="cpu"))
+                found = np.fromiter(map(numbers.__getitem__, stream), np.int64, len(stream))
+                self._index.append(torch.from_numpy(found))
         return self._index
 
     @property

@@ -126,14 +126,23 @@ class Corpus:
                 if self._docs is None
                 else [doc or "" for doc in blocks[id(self._docs)].docs or ()],
             )
-            for number, row in enumerate(zip(*chunk.refs, strict=True), start + 1):
-                if not any(ref and not ref.isspace() for ref in row):
-                    raise TensorMTError(
-                        f"segment {number} has no reference: every segment needs at least one "
-                        "line that is not empty"
-                    )
+            missing = _blanks(chunk.refs)
+            if missing:
+                raise TensorMTError(
+                    f"segment {start + missing[0] + 1} has no reference: every segment needs at "
+                    "least one line that is not empty"
+                )
             yield chunk
             start += size
+
+
+def _blanks(streams: Sequence[Sequence[str | None]]) -> list[int]:
+    """The places at which all streams are blank or have no line."""
+    first, *others = streams
+    places = [k for k, line in enumerate(first) if not line or line.isspace()]
+    for lines in others:
+        places = [k for k in places if not (line := lines[k]) or line.isspace()]
+    return places
 
 
 def check_sizes(sizes: dict[str, int], unit: str) -> None:
@@ -229,8 +238,8 @@ def _source(path: str, role: str, markup: list[Markup], trees: str = "") -> Sour
         return _row_source(path, name, role)
 
     def blocks(start: int, size: int) -> Iterator[Block]:
-        lines: Iterator[str | None] = islice(files.lines(path), start, None)
-        while part := list(islice(lines, size)):
+        for lines in files.slices(path, size, start):
+            part: Lines = list(lines)
             yield Block(
                 [part] if role == "hypothesis" else [],
                 [part] if role == "references" else [],

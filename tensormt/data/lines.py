@@ -24,7 +24,7 @@ def items_of(values: Any, what: str) -> list[Any]:
 
 def lines_of(values: Any, what: str = "lines", *, binary: bool = False) -> list[Any]:
     """A list of str, or None for an absent line (bytes too, where `binary`)."""
-    if type(values) is list and all(type(value) is str for value in values):
+    if type(values) is list and set(map(type, values)) <= {str}:
         return values
     if isinstance(values, str | bytes):
         raise TensorMTError(f"expected a list of {what}, got one string: pass [line, …]")

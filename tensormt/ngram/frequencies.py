@@ -7,9 +7,9 @@
 
 A table takes 9 bytes for each different n-gram (tally.py). New n-grams wait, 8 bytes for each
 occurrence, until they are a quarter of the table (or a million) and are then sorted and merged in,
-order by order, so adding n of them costs n log n. While a table grows to N different n-grams (of
-all orders together), counting never takes more than 9 N bytes for it, 2 N or 8 million for those
-that wait, and twice the table of one order for the merge: below 16 bytes an n-gram at 5 orders.
+order by order, so adding n of them costs n log n. At the peak, while they are merged in, counting
+takes about 20 bytes a different n-gram of all orders together (bench/memory.py: 19 to 24 over 10⁴
+to 10⁶ segments, 935 MiB for 51 million n-grams).
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ a biaffine dependency parser (Dozat and Manning 2017): `kind`, `args`, `words`, 
 import warnings
 from collections import Counter
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,8 @@ import torch
 from torch import Tensor
 
 from tensormt.errors import TensorMTError
+from tensormt.parser.loading import Unfilled
+from tensormt.text.toolkit import import_nltk
 
 Span = tuple[int, int, str]
 Settings = dict[str, Any]
@@ -43,10 +46,11 @@ def _vocab(strings: list[str], unknown: int) -> Any:
 
 
 def build(settings: Settings, training: bool = False) -> Any:
-    """A supar CRFConstituencyParser with fresh weights from plain settings, on the CPU.
+    """A supar CRFConstituencyParser from plain settings, on the CPU.
 
-    The random numbers that fresh weights take are the caller's own only in training.
+    Its weights are fresh in training, else unfilled: they are to be loaded.
     """
+    import_nltk()
     from supar.models.const import CRFConstituencyModel
     from supar.parsers.const import CRFConstituencyParser
     from supar.utils import Config
@@ -75,7 +79,7 @@ def build(settings: Settings, training: bool = False) -> Any:
         eos_index=3,
         device="cpu",
     )
-    with torch.random.fork_rng(devices=[], enabled=not training):
+    with nullcontext() if training else Unfilled():
         model = CRFConstituencyModel(**args)
     if settings["vectors"]:
         model.load_pretrained(torch.zeros(len(settings["words"]), settings["vectors"]))
@@ -85,10 +89,11 @@ def build(settings: Settings, training: bool = False) -> Any:
 
 
 def build_dependency(settings: Settings, training: bool = False) -> Any:
-    """A supar BiaffineDependencyModel with fresh weights from plain settings, on the CPU."""
+    """A supar BiaffineDependencyModel from plain settings, as `build`."""
+    import_nltk()
     from supar.models.dep import BiaffineDependencyModel
 
-    with torch.random.fork_rng(devices=[], enabled=not training):
+    with nullcontext() if training else Unfilled():
         return BiaffineDependencyModel(
             **settings["args"],
             n_words=len(settings["words"]),

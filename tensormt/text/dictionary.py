@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import torch
 from torch import Tensor
 
@@ -97,6 +98,9 @@ class Dictionary:
     @cached_property
     def lowered(self) -> tuple[Tensor, Dictionary]:
         """The dictionary in lower case (`str.lower`), and the new id of every old one, [n]."""
+        data, bounds = string_buffers(self.array)
+        if not len(self) or data[bounds[0] : bounds[-1]].max(initial=0) < 0x80:
+            return Dictionary.encode(pc.ascii_lower(self.array))
         return Dictionary.encode([word.lower() for word in self.strings])
 
     @cached_property

@@ -22,6 +22,8 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, Protocol
 
+from tensormt.text.toolkit import import_nltk
+
 ABBREVIATIONS = frozenset(
     re.findall(
         r"\w+",
@@ -123,6 +125,7 @@ def split_tokens(tokens: list[str]) -> list[list[str]]:
 
 @cache
 def _tokenizer() -> Any:
+    import_nltk()
     from nltk.tokenize.destructive import NLTKWordTokenizer
 
     return NLTKWordTokenizer()
