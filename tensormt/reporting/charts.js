@@ -20,9 +20,12 @@ function range(values) {
   return low <= high ? [low, high === low ? low + 1e-9 : high] : [0, 1];
 }
 
+// as wide as there is room, so that letters keep their size in a narrow window
+const roomIn = (id, most) => Math.max(320, Math.min(most, $(id).clientWidth || most));
+
 async function drawHistogram() {
   const metric = metricOf(state.m), values = await differences(state.m);
-  const width = 520, height = 220, left = 40, right = 10, bottom = 44, bins = 41;
+  const width = roomIn('histogram', 520), height = 220, left = 40, right = 10, bottom = 44, bins = 41;
   let [low, high] = range(values);
   if (!alone()) { const edge = Math.max(Math.abs(low), Math.abs(high)); low = -edge; high = edge; }
   const x = scale(low, high, left, width - right), counts = new Array(bins).fill(0);
@@ -36,7 +39,7 @@ async function drawHistogram() {
     const side = alone() || Math.abs(at) < (high - low) / bins / 2 ? 'even' : at > 0 ? 'plus' : 'minus';
     svg.append(make('svg:rect', { x: from + 0.5, y: y(count), width: (width - left - right) / bins - 1, height: height - bottom - y(count), class: 'bin ' + side }));
   });
-  for (const value of ticks(low, high, 6))
+  for (const value of ticks(low, high, width < 420 ? 4 : 6))
     svg.append(make('svg:text', { x: x(value), y: height - bottom + 16, 'text-anchor': 'middle' }, tick(value)));
   for (const value of ticks(0, most, 4).filter(Number.isInteger))
     svg.append(make('svg:text', { x: left - 5, y: y(value) + 4, 'text-anchor': 'end' }, whole(value)));
@@ -72,9 +75,9 @@ async function drawScatter() {
   if (meta.metrics.length < 2) return fill($('scatter'));
   const [mx, my] = [metricOf(state.x), metricOf(state.y)];
   const [xs, ys] = await Promise.all([differences(state.x), differences(state.y)]);
-  const width = 520, height = 220, left = 60, right = 10, bottom = 44, ratio = 2;
+  const width = roomIn('scatter', 520), height = 220, left = 60, right = 10, bottom = 44, ratio = 2;
   const wider = ([low, high]) => [low - (high - low) * 0.03, high + (high - low) * 0.03];
-  const spanX = wider(range(xs)), spanY = wider(range(ys)), ticksX = ticks(...spanX, 6), ticksY = ticks(...spanY, 4);
+  const spanX = wider(range(xs)), spanY = wider(range(ys)), ticksX = ticks(...spanX, width < 420 ? 4 : 6), ticksY = ticks(...spanY, 4);
   const x = scale(...spanX, left + 4, width - right), y = scale(...spanY, height - bottom - 4, 12);
   const canvas = make('canvas', { width: width * ratio, height: height * ratio, class: 'chart' });
   const pen = canvas.getContext('2d'), style = getComputedStyle(document.documentElement);

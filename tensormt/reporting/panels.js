@@ -40,13 +40,13 @@ function drawBuckets() {
   if (!way) return;
   const chosen = alone() ? [state.a] : [state.a, state.b], rowsOf = way.scores[m.name];
   const [low, high] = range(rowsOf.flatMap((row) => chosen.flatMap((s) => row[s]).filter((value) => value !== null)));
-  const left = 150, width = 620, step = 34, x = scale(low, high, left + 8, width - 60);
+  const width = roomIn('buckets', 620), narrow = width < 480, left = narrow ? 96 : 150, letters = narrow ? 13 : 22, step = 34, x = scale(low, high, left + 8, width - 68);
   const svg = make('svg:svg', { viewBox: `0 0 ${width} ${way.labels.length * step + 30}`, class: 'chart', role: 'group', 'aria-label': `${m.name} by ${way.title}` });
   way.labels.forEach((label, k) => {
     const y = k * step + 8, on = state.bucket === k;
     const group = make('svg:g', { class: 'bucket' + (on ? ' on' : ''), tabindex: 0, role: 'button', 'aria-pressed': String(on), 'data-bucket': k, onclick: () => set({ bucket: on ? -1 : k }), onkeydown: (event) => { if (event.key === 'Enter' || event.key === ' ') { event.preventDefault(); set({ bucket: on ? -1 : k }); } } },
       make('svg:rect', { x: 0, y: y - 6, width, height: step - 2, class: 'back' }),
-      make('svg:text', { x: left - 6, y: y + 14, 'text-anchor': 'end' }, label.length > 22 ? label.slice(0, 21) + '…' : label),
+      make('svg:text', { x: left - 6, y: y + 14, 'text-anchor': 'end' }, label.length > letters ? label.slice(0, letters - 1) + '…' : label),
       make('svg:text', { x: width - 4, y: y + 14, 'text-anchor': 'end', class: 'quiet' }, `n = ${[...new Set(chosen.map((s) => whole(way.n[k][s])))].join(' : ')}`));
     chosen.forEach((s, place) => {
       if (rowsOf[k][s][0] === null) return;
@@ -55,7 +55,7 @@ function drawBuckets() {
     });
     svg.append(group);
   });
-  for (const value of ticks(low, high, 6)) svg.append(make('svg:text', { x: x(value), y: way.labels.length * step + 20, 'text-anchor': 'middle' }, tick(value)));
+  for (const value of ticks(low, high, narrow ? 3 : 6)) svg.append(make('svg:text', { x: x(value), y: way.labels.length * step + 20, 'text-anchor': 'middle' }, tick(value)));
   const pick = make('select', { id: 'way', onchange: (event) => set({ way: Number(event.target.value), bucket: -1 }) }, meta.buckets.map((w, k) => make('option', { value: k, selected: k === state.way }, w.title + (w.unit ? ` (${w.unit})` : ''))));
   const key = chosen.map((s, place) => make('span', { class: 'key' }, make('b', { class: 'tag ' + (place ? 'b' : 'a') }, place ? 'B' : 'A'), ' ', meta.systems[s]));
   fill($('buckets'), make('div', { class: 'bar' }, make('label', {}, 'by ', pick), key), svg, make('p', { class: 'note' }, `${m.name} of the segments in a bucket together, with 95% bootstrap intervals (${meta.bucketSamples} resamples). Click a bucket to filter the segments.`));

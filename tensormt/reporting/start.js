@@ -45,6 +45,9 @@ async function start() {
   when('seg', drawRows);
   when('m a b seg view d ref', drawSegment);
   when('theme', setTheme);
+  let wide = innerWidth, resized = 0;
+  const redraw = () => { if (innerWidth !== wide) { wide = innerWidth; drawHistogram(); drawScatter(); drawBuckets(); drawSegment(); } };
+  addEventListener('resize', () => { clearTimeout(resized); resized = setTimeout(redraw, 150); });
   addEventListener('hashchange', () => { readHash(); $('search').value = state.q; tell(new Set(Object.keys(START))); });
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => { setTheme(); drawScatter(); });
   drawPickers();

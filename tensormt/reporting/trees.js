@@ -346,11 +346,11 @@ function drawWaterfall(shown) {
     let at = 0;
     for (const bar of bars) { bar.from = at; at += bar.value; bar.to = at; }
     bars.push({ text: alone() ? 'score' : 'A − B', from: 0, to: total, value: total, sum: true });
-    const [low, high] = range([0, ...bars.flatMap((bar) => [bar.from, bar.to])]), width = 720, label = 250, step = 24, x = scale(low, high, label + 60, width - 64);
-    const svg = make('svg:svg', { viewBox: `0 0 ${width} ${bars.length * step + 8}`, class: 'chart wide', role: 'img', 'aria-label': `Waterfall of ${name}` });
+    const [low, high] = range([0, ...bars.flatMap((bar) => [bar.from, bar.to])]), width = roomIn('waterfall', 720), narrow = width < 560, label = narrow ? 130 : 250, letters = narrow ? 17 : 34, step = 24, x = scale(low, high, label + (narrow ? 44 : 60), width - 64);
+    const svg = make('svg:svg', { viewBox: `0 0 ${width} ${bars.length * step + 8}`, class: 'chart', role: 'img', 'aria-label': `Waterfall of ${name}` });
     bars.forEach((bar, k) => {
       const y = k * step + 4, side = bar.sum ? 'even' : bar.value > 0 ? 'plus' : 'minus', [one, two] = [x(bar.from), x(bar.to)].sort((p, q) => p - q);
-      const short = [...bar.text].length > 34 ? [...bar.text].slice(0, 33).join('') + '…' : bar.text;
+      const short = [...bar.text].length > letters ? [...bar.text].slice(0, letters - 1).join('') + '…' : bar.text;
       const times = bar.sum || bar.a === undefined ? '' : alone() ? (bar.a > 1 ? ` × ${bar.a}` : '') : ` ${bar.a} : ${bar.b}`;
       svg.append(make('svg:g', {}, make('svg:title', {}, `${bar.text.slice(0, 500)}${times}: ${show(bar.value, { digits: Math.max(4, m.digits) }, true)}`),
         make('svg:text', { x: label, y: y + 14, 'text-anchor': 'end', class: bar.sum ? 'strong' : '' }, short), make('svg:text', { x: label + 8, y: y + 14, class: 'quiet' }, times),
