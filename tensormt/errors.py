@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-__all__ = ["SegmentError", "TensorMTError"]
+__all__ = ["OutOfRange", "SegmentError", "TensorMTError"]
 
 
 class TensorMTError(ValueError):
     """Input that cannot be used as it is; the message is one sentence for whoever gave it."""
+
+
+class OutOfRange(TensorMTError, IndexError):
+    """A place that a batch does not have; Python's loops over batches end with it."""
 
 
 class SegmentError(TensorMTError):

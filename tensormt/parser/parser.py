@@ -20,6 +20,7 @@ from torch import Tensor
 from tensormt.data.lines import items_of
 from tensormt.devices import device_named
 from tensormt.errors import TensorMTError
+from tensormt.given import flag, given, optional, whole
 from tensormt.kernels.arrays import argsort, nonzero, repeat
 from tensormt.kernels.nodes import Nodes
 from tensormt.parser.decode import Forest
@@ -28,6 +29,7 @@ from tensormt.parser.network import Network
 from tensormt.text import sentences as splitting
 from tensormt.text.dictionary import Dictionary
 from tensormt.trees.batch import TreeBatch
+from tensormt.typed import described
 
 __all__ = ["Parser"]
 
@@ -35,6 +37,13 @@ AnyNetwork = Network | DependencyNetwork
 
 CUBIC = 10**8  # words³ of a batch: 130 MB for the shares of splits
 DEFAULT = Path(__file__).with_name("english")
+_RULES = given(
+    trusted=flag,
+    split=flag,
+    max_length=whole(2),
+    mbr=flag,
+    batch_tokens=optional(whole(1)),
+)
 
 
 class Parser:
@@ -46,6 +55,7 @@ class Parser:
     the device).
     """
 
+    @_RULES
     def __init__(
         self,
         network: AnyNetwork | Callable[[], AnyNetwork],
@@ -58,14 +68,13 @@ class Parser:
         batch_tokens: int | None = None,
     ) -> None:
         """`network` may be a function that makes it: called when the first text is parsed."""
-        if isinstance(max_length, bool) or not isinstance(max_length, int) or max_length < 2:
-            raise TensorMTError(f"expected max_length of at least 2, got {max_length!r}")
         self._network, self.name, self.hyphens = network, name, hyphens
         self.split, self.max_length, self.mbr = split, max_length, mbr
         self._batch_tokens = batch_tokens
         self._origin: tuple[Any, ...] | None = None
 
     @classmethod
+    @_RULES
     def load(
         cls,
         name: str | PathLike[str] = "default",
@@ -86,7 +95,7 @@ class Parser:
         from tensormt.parser import model, store
 
         if not isinstance(name, str | PathLike) or "\0" in str(name):
-            raise TensorMTError(f"a parser is named by 'default' or a path, got {name!r}")
+            raise TensorMTError(f"a parser is named by 'default' or a path, got {described(name)}")
         path = DEFAULT if name == "default" else Path(name)
         where = device_named(device)
         network: AnyNetwork | Callable[[], AnyNetwork]

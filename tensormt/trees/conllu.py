@@ -12,6 +12,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from tensormt.data.lines import lines_of, lists_of
 from tensormt.errors import TensorMTError
 
 __all__ = ["Sentences", "read", "write"]
@@ -137,6 +138,10 @@ def write(
     A word may hold spaces, but no tab and no line end; a sentence without words cannot be written.
     """
     blocks: list[str] = []
+    if relations is not None:
+        relations = [lines_of(row, "relations") for row in lists_of(relations, "relations")]
+        if len(relations) != len(words):
+            raise TensorMTError(f"relations of {len(relations)} segments for {len(words)}")
     for number, (row, above) in enumerate(zip(words, heads, strict=True), 1):
         if not row:
             raise TensorMTError(
