@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from tensormt.errors import TensorMTError
-from tensormt.typed import Name, Number, Option, Whole, YesNo, shown
+from tensormt.typed import Name, Number, Option, Whole, YesNo, described, shown
 
 if TYPE_CHECKING:
     from tensormt.metric import Metric
@@ -180,6 +180,8 @@ METRICS: Mapping[str, type[Metric[Any]]] = _Classes()
 
 def entry(name: str) -> Entry:
     """The entry of a metric."""
+    if name in MEANS:
+        raise TensorMTError(f"{name} is a mean of metrics and has no options: {MEANS[name]}")
     if name not in ENTRIES:
         known = ", ".join((*ENTRIES, *MEANS))
         raise TensorMTError(f"no metric named {name!r}: choose from {known}")
@@ -219,7 +221,7 @@ def parse_spec(spec: str) -> tuple[str, dict[str, Any]]:
     ('stm', {'max_depth': 3, 'balance': 'f1', 'lexical': False})
     """
     if not isinstance(spec, str):
-        raise TensorMTError(f"a metric is named by a text such as 'bleu', got {shown(spec)}")
+        raise TensorMTError(f"a metric is named by a text such as 'bleu', got {described(spec)}")
     name, _, rest = spec.partition(":")
     return name, read_options(name, rest)
 
@@ -233,6 +235,17 @@ def make(spec: str, **more: Any) -> Metric[Any]:
     >>> make("chrf+hwcm:max_length=2,balance=f1").signature.split("|")[1][:24]
     'of:chrF(chars:6,words:0,'
     """
+    if isinstance(spec, str):
+        name = spec.partition(":")[0]
+        if name in MEANS and (spec != name or more):
+            raise TensorMTError(
+                f"metric {spec!r}: {name} is a mean of metrics with their settings, and takes no "
+                f"options: type {name}, or the mean that you want, as {MEANS[name]}"
+            )
+        if name == "queen" and ("+" not in spec or more):
+            raise TensorMTError(
+                f"metric {spec!r}: queen combines metrics, type for example queen:chrf+stm"
+            )
     if isinstance(spec, str) and not more:
         spec = MEANS.get(spec, spec)
         if spec.startswith("queen:"):

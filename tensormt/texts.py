@@ -25,6 +25,7 @@ from tensormt.reading import Reading, ReferenceViews, Several, Tokens, Views
 from tensormt.text.tokens import TokenBatch
 from tensormt.trees.batch import TreeBatch
 from tensormt.trees.sources import GIVEN, TreeSource, Written, sentences
+from tensormt.typed import described
 
 __all__ = ["Texts", "signature"]
 
@@ -105,7 +106,13 @@ class Texts:
             return TokenBatch.from_text(lines, reading.tokenize).to(self.device)
         if not callable(self.trees):
             raise TensorMTError(_NO_TREES)
-        return self.trees(lines).to(self.device)
+        found = self.trees(lines)
+        if not isinstance(found, TreeBatch) or len(found) != len(lines):
+            raise TensorMTError(
+                f"the source of trees gave {described(found)} for {len(lines)} segments: expected a"
+                " TreeBatch of as many trees"
+            )
+        return found.to(self.device)
 
     def _all_trees(self) -> list[TreeBatch]:
         """The trees that were given, a batch a stream."""

@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent / "tensormt"
 
 # from the bottom up: a module may import modules of its own row and of rows above it in this list
 LAYERS = [
-    ["version", "errors", "typed", "devices"],
+    ["version", "errors", "typed", "devices", "given"],
     ["data"],
     ["kernels"],
     ["text"],

@@ -137,6 +137,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 141
     except BaseException as error:
         if _arrived:  # whatever a library made of it
+            if signal.getsignal(_arrived[0]) is _stop:
+                signal.signal(_arrived[0], signal.SIG_IGN)  # impatience adds no second line
             stopped = "Ctrl-C" if _arrived[0] == signal.SIGINT else "SIGTERM"
             tell(f"stopped by {stopped}")
             return 128 + _arrived[0]

@@ -22,10 +22,12 @@ from torch import Tensor
 
 from tensormt.data.tensors import load_tensors, save_tensors
 from tensormt.errors import TensorMTError
+from tensormt.given import file_name, given, many, whole
 from tensormt.kernels.arrays import runs, search, take
 from tensormt.ngram.keys import orders
 from tensormt.ngram.tally import Tally, histogram
 from tensormt.text.tokens import TokenBatch
+from tensormt.typed import described
 
 __all__ = ["Frequencies"]
 
@@ -36,6 +38,7 @@ _FORMAT = "tensormt n-gram frequencies 1"
 class Frequencies:
     """Counts of the n-grams of all references up to max_order."""
 
+    @given(max_order=whole(1, 100))
     def __init__(self, max_order: int = 5) -> None:
         self.max_order = max_order
         self.words = 0
@@ -44,6 +47,7 @@ class Frequencies:
         self._waiting: list[list[Tensor]] = [[] for _ in range(max_order)]
         self._ranks: dict[int, tuple[Tensor, Tensor]] = {}
 
+    @given(refs=many(TokenBatch, "a batch of TokenBatch.from_text(lines)"))
     def add(self, refs: Sequence[TokenBatch]) -> Frequencies:
         """Count the n-grams of R streams of references, which may be a piece of the test set."""
         for stream in refs:
@@ -57,6 +61,8 @@ class Frequencies:
 
     def merge(self, other: Frequencies) -> Frequencies:
         """Add the counts of another part of the test set, counted elsewhere."""
+        if not isinstance(other, Frequencies):
+            raise TensorMTError(f"other is {described(other)}, expected Frequencies")
         if other.max_order < self.max_order:
             raise TensorMTError(
                 f"frequencies up to order {other.max_order} cannot be added to ones up to "
@@ -119,6 +125,7 @@ class Frequencies:
         rank = (below[-1] - high) + (high - low + 1).double() / 2
         return rank.view(frequency.shape)
 
+    @given(path=file_name)
     def save(self, path: str | Path) -> None:
         """Write the tables to a safetensors file."""
         tensors = {}
@@ -128,6 +135,7 @@ class Frequencies:
         save_tensors(path, _FORMAT, tensors, about)
 
     @classmethod
+    @given(path=file_name)
     def load(cls, path: str | Path) -> Frequencies:
         """Read what `save` wrote."""
         about, tensors = load_tensors(path, _FORMAT, "n-gram frequencies")

@@ -34,6 +34,7 @@ __all__ = ["CachedParser", "tree_source"]
 _MOST = 100_000  # trees held in memory
 _PAGES = 32  # batches they may lie in before they are put together
 _AT_ONCE = 500  # keys in one query
+_PATIENCE = 20  # seconds to wait where another process holds the database
 
 
 def tree_source(
@@ -279,7 +280,8 @@ def _connect(folder: Path | None, fingerprint: str) -> sqlite3.Connection:
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     path = folder / f"{name}.sqlite"
     path.touch(mode=0o600)
-    database = sqlite3.connect(path, timeout=60, check_same_thread=False)
+    path.chmod(0o600)  # one that an older version made
+    database = sqlite3.connect(path, timeout=_PATIENCE, check_same_thread=False)
     database.execute("PRAGMA journal_mode=WAL")
     database.execute("PRAGMA synchronous=NORMAL")
     with database:

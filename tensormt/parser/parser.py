@@ -22,6 +22,7 @@ from torch import Tensor
 from tensormt.data.lines import items_of
 from tensormt.devices import device_named
 from tensormt.errors import TensorMTError
+from tensormt.given import flag, given, optional, whole
 from tensormt.kernels.arrays import argsort, nonzero, repeat
 from tensormt.kernels.nodes import Nodes
 from tensormt.parser.decode import Forest
@@ -33,6 +34,7 @@ from tensormt.text.dictionary import Dictionary
 from tensormt.text.words import Words, letters_of
 from tensormt.trees.batch import TreeBatch
 from tensormt.trees.conllu import LATER
+from tensormt.typed import described
 
 __all__ = ["Parser"]
 
@@ -41,6 +43,13 @@ AnyNetwork = Network | DependencyNetwork
 CUBIC = 10**8  # words³ of a batch: 130 MB for the shares of splits
 DEFAULT = Path(__file__).with_name("english")
 UNIVERSAL = Path(__file__).with_name("universal")
+_RULES = given(
+    trusted=flag,
+    split=flag,
+    max_length=whole(2),
+    mbr=flag,
+    batch_tokens=optional(whole(1)),
+)
 
 
 class Parser:
@@ -52,6 +61,7 @@ class Parser:
     the device).
     """
 
+    @_RULES
     def __init__(
         self,
         network: AnyNetwork | Callable[[], AnyNetwork],
@@ -70,8 +80,6 @@ class Parser:
         rules: how text is read, as English of the Penn treebank where not given; kind: of the
         trees.
         """
-        if isinstance(max_length, bool) or not isinstance(max_length, int) or max_length < 2:
-            raise TensorMTError(f"expected max_length of at least 2, got {max_length!r}")
         self._network, self.name, self.hyphens = network, name, hyphens
         self.kind = getattr(network, "kind", kind)
         self.rules = splitting.Penn(hyphens) if rules is None else rules
@@ -80,6 +88,7 @@ class Parser:
         self._origin: tuple[Any, ...] | None = None
 
     @classmethod
+    @_RULES
     def load(
         cls,
         name: str | PathLike[str] = "default",
@@ -102,7 +111,9 @@ class Parser:
         from tensormt.parser import model, store
 
         if not isinstance(name, str | PathLike) or "\0" in str(name):
-            raise TensorMTError(f"a parser is named by 'default', 'ud' or a path, got {name!r}")
+            raise TensorMTError(
+                f"a parser is named by 'default', 'ud' or a path, got {described(name)}"
+            )
         path, asked = _place(name, lang), lang
         where = device_named(device)
         network: AnyNetwork | Callable[[], AnyNetwork]

@@ -12,7 +12,8 @@ from typing import ClassVar
 
 import torch
 
-from tensormt.errors import SegmentError, TensorMTError
+from tensormt.errors import SegmentError
+from tensormt.given import flag
 from tensormt.kernels.arrays import few
 from tensormt.metric import Metric, check_aligned
 from tensormt.reading import Trees
@@ -45,8 +46,7 @@ class TreeMetric(Metric[TreeBatch]):
 
     def check(self, hyp: TreeBatch, refs: Sequence[TreeBatch]) -> None:
         """Raise unless all are trees that fit, aligned, with a reference for every segment."""
-        for batch in (hyp, *refs):
-            self.reads.check(self.name, batch)
+        self._check_batches([hyp, *self._check_batches(refs)])
         check_aligned(hyp, refs)
         present = torch.stack([ref.lengths > 0 for ref in refs]).any(0)
         if not bool(present.all()):
@@ -68,9 +68,7 @@ class ConstituencyMetric(TreeMetric):
     kind = "constituency"
 
     def __init__(self, lexical: bool) -> None:
-        if not isinstance(lexical, bool):
-            raise TensorMTError(f"{self.name}: lexical is {lexical!r}, expected True or False")
-        self.lexical = lexical
+        self.lexical: bool = flag(lexical, "lexical")
 
     def trees(self, batch: TreeBatch) -> TreeBatch:
         """Bare labels, or labels with the words as leaves."""

@@ -22,8 +22,8 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from tensormt.errors import TensorMTError
 from tensormt.explanation import Explanation
+from tensormt.given import one_of, whole
 from tensormt.kernels.arrays import nonzero, take
 from tensormt.kernels.counts import Keys, clipped, split, totals
 from tensormt.kernels.lengths import brevity_penalty, closest
@@ -50,15 +50,8 @@ class Fractions(TreeMetric):
     item: ClassVar[str]  # what a key stands for
 
     def __init__(self, orders: int, balance: str, what: str) -> None:
-        if isinstance(orders, bool) or not isinstance(orders, int) or not 1 <= orders <= _MOST:
-            raise TensorMTError(
-                f"{self.name}: {what} is {orders!r}, expected an integer from 1 to {_MOST}"
-            )
-        if balance not in BALANCES:
-            raise TensorMTError(
-                f"{self.name}: no balance named {balance!r}, choose one of {', '.join(BALANCES)}"
-            )
-        self.orders, self.balance = orders, balance
+        self.orders = whole(1, _MOST)(orders, what)
+        self.balance: str = one_of(BALANCES)(balance, "balance")
 
     @abstractmethod
     def keys(self, batch: TreeBatch) -> Keys:
@@ -84,7 +77,9 @@ class Fractions(TreeMetric):
             rows = torch.cat([rows, hyp.tokens[:, None], near[:, None]], 1)
         return rows
 
-    def _columns(self) -> int:
+    @property
+    def width(self) -> int:
+        """Segments, two counts for each order, and what the balance adds."""
         return (
             1
             + 2 * self.orders
@@ -100,7 +95,7 @@ class Fractions(TreeMetric):
         one = count.new_ones(len(hyp), 1)
         if self.balance in ("recall", "f1"):
             best = count.new_full((len(hyp),), -1, dtype=torch.float64)
-            row = count.new_zeros(len(hyp), self._columns())
+            row = count.new_zeros(len(hyp), self.width)
             for ref, other in zip(refs, others, strict=True):
                 both = clipped(own, [other], groups).view(shape).T
                 candidate = torch.cat([one, both, count, totals(other, groups).view(shape).T], 1)
@@ -114,9 +109,7 @@ class Fractions(TreeMetric):
         """Float64 [...]."""
         table = statistics.to(torch.float64)
         size = self.orders
-        both, count, rest = torch.split(
-            table[..., 1:], [size, size, self._columns() - 1 - 2 * size], -1
-        )
+        both, count, rest = torch.split(table[..., 1:], [size, size, self.width - 1 - 2 * size], -1)
         single = table[..., 0] == 1 if segment is None else torch.full_like(table[..., 0], segment)
         floor = single.to(torch.float64) * self.epsilon
         precision = _mean_fraction(both, count, floor)

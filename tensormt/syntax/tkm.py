@@ -14,8 +14,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from tensormt.errors import TensorMTError
 from tensormt.explanation import Explanation
+from tensormt.given import number
 from tensormt.kernels.matches import node_pairs
 from tensormt.kernels.treekernel import Side, log_kernel, side
 from tensormt.metric import check_aligned
@@ -29,9 +29,12 @@ class Kernel(TreeMetric):
     """Cosine of tree kernels with the best reference. Statistics: segments, score."""
 
     def __init__(self, decay: float) -> None:
-        if isinstance(decay, bool) or not isinstance(decay, (int, float)) or not 0 < decay <= 1:
-            raise TensorMTError(f"{self.name}: decay is {decay!r}, expected above 0 and at most 1")
-        self.decay = float(decay)
+        self.decay = number(0, 1, above=True)(decay, "decay")
+
+    @property
+    def width(self) -> int:
+        """Two."""
+        return 2
 
     def log_kernel(self, left: TreeBatch, right: TreeBatch) -> Tensor:
         """log K(left b, right b) of aligned trees, float64 [B]; -inf where K is 0."""

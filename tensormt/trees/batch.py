@@ -24,11 +24,14 @@ import torch
 from torch import Tensor
 
 from tensormt.data import files
+from tensormt.data.lines import lines_of
 from tensormt.errors import TensorMTError
+from tensormt.given import chosen, file_name, given, many, on_device, string, whole
 from tensormt.kernels.arrays import nonzero, repeat
 from tensormt.kernels.nodes import Nodes
 from tensormt.text.dictionary import Dictionary
 from tensormt.trees import bracketing, conllu, headlists, penn, views
+from tensormt.trees.headrules import rules_named
 from tensormt.trees.heads import to_dependencies
 
 __all__ = ["TreeBatch"]
@@ -103,6 +106,7 @@ class TreeBatch:
         return batch
 
     @classmethod
+    @given(source=string, first=whole())
     def from_brackets(
         cls, lines: Sequence[str | None] | str, source: str = "", first: int = 1
     ) -> TreeBatch:
@@ -114,11 +118,12 @@ class TreeBatch:
         >>> TreeBatch.from_brackets(["(S (NP (PRP I)) (VP (VBP run)))"]).lengths
         tensor([5])
         """
-        lines = bracketing.split(lines) if isinstance(lines, str) else list(lines)
+        lines = bracketing.split(lines) if isinstance(lines, str) else lines_of(lines)
         linear = penn.read(lines, source, first)
         return cls.from_nodes(linear.nodes, linear.labels, linear.words, bare=linear.bare)
 
     @classmethod
+    @given(path=file_name)
     def from_file(cls, path: str | PathLike[str]) -> TreeBatch:
         """Trees from a file: CoNLL-U (`.conllu`, `.conll`), else brackets of one or more lines."""
         path = Path(path)
@@ -145,6 +150,7 @@ class TreeBatch:
         return cls.from_nodes(nodes, names, names, "dependency", relations=arcs)
 
     @classmethod
+    @given(text=string, source=string)
     def from_conllu(
         cls, text: str, source: str = "", counts: Sequence[int] | None = None
     ) -> TreeBatch:
@@ -166,11 +172,10 @@ class TreeBatch:
     @classmethod
     def concat(cls, batches: Sequence[TreeBatch]) -> TreeBatch:
         """The trees of several batches of one kind, one batch after the other."""
+        batches = _BATCHES(batches, "batches")
         kinds = {batch.kind for batch in batches}
         if len(kinds) != 1:
-            raise TensorMTError(
-                f"cannot join batches of kinds {sorted(kinds)}: give at least one, all of one kind"
-            )
+            raise TensorMTError(f"batches of {' and '.join(sorted(kinds))} trees cannot be joined")
         kind = kinds.pop()
         first = batches[0]
         bare = any(batch._bare for batch in batches)
@@ -214,24 +219,10 @@ class TreeBatch:
 
     def __getitem__(self, index: int | slice | Sequence[int] | Tensor) -> TreeBatch:
         """Some of the trees: a number, a slice, a list or a tensor of numbers."""
-        if isinstance(index, int):
-            if not -len(self) <= index < len(self):
-                raise IndexError(f"tree {index} of a batch of {len(self)}")
-            index = slice(index % len(self), index % len(self) + 1)
-        if isinstance(index, slice):
-            start, stop, step = index.indices(len(self))
-            if step == 1:
-                return self._like(self.nodes.rows(start, max(start, stop)))
-            index = torch.arange(start, stop, step)
-        rows = torch.as_tensor(index, device=self.device)
-        if rows.dtype == torch.bool:
-            if rows.shape != (len(self),):
-                raise IndexError(f"a mask of shape {list(rows.shape)} for {len(self)} trees")
-            rows = nonzero(rows)
-        rows = rows.to(torch.int64).reshape(-1)
-        if bool(((rows < -len(self)) | (rows >= len(self))).any()):
-            raise IndexError(f"a tree out of range in a batch of {len(self)}")
-        rows = torch.where(rows < 0, rows + len(self), rows)
+        places = chosen(index, len(self), "a batch")
+        if isinstance(places, slice):
+            return self._like(self.nodes.rows(places.start, places.stop))
+        rows = places.to(self.device)
         nodes = self.nodes
         lengths = nodes.lengths[rows]
         owner, place = repeat(lengths)
@@ -251,6 +242,7 @@ class TreeBatch:
         )
         return self._like(picked)
 
+    @given(size=whole(1))
     def chunks(self, size: int) -> list[TreeBatch]:
         """The batch in pieces of at most `size` trees; itself alone where it is no longer."""
         if len(self) <= size:
@@ -267,6 +259,7 @@ class TreeBatch:
         """Where the tensors are."""
         return self.nodes.parent.device
 
+    @given(device=on_device)
     def to(self, device: torch.device | str) -> TreeBatch:
         """The same trees on another device."""
         return self if self.device == torch.device(device) else self._like(self.nodes.to(device))
@@ -357,6 +350,7 @@ class TreeBatch:
 
     def dependencies(self, rules: str = "collins") -> TreeBatch:
         """The dependency trees that the head rules give; dependency trees stay as they are."""
+        rules_named(rules)
         if self.kind == "dependency":
             return self
         return self.memo(("dependencies", rules), lambda: self._dependencies(rules))
@@ -432,3 +426,6 @@ def _one_naming(
         replace(part, relation=views.remap(part.label[:0] if ids is None else ids, table))
         for part, ids, table in zip(parts, (p.relation for p in parts), maps, strict=True)
     ]
+
+
+_BATCHES = many(TreeBatch, "a batch of TreeBatch.from_brackets or Parser.parse")

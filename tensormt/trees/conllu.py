@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import NamedTuple
 
+from tensormt.data.lines import lines_of, lists_of
 from tensormt.data.treefiles import PLACE
 from tensormt.errors import TensorMTError
 
@@ -234,6 +235,10 @@ def write(
     With `first` sentences are numbered from there (`# sent_id`), and those without words left out.
     """
     blocks: list[str] = []
+    if relations is not None:
+        relations = [lines_of(row, "relations") for row in lists_of(relations, "relations")]
+        if len(relations) != len(words):
+            raise TensorMTError(f"relations of {len(relations)} segments for {len(words)}")
     for number, (row, above) in enumerate(zip(words, heads, strict=True), 1):
         if not row and first is not None:
             continue

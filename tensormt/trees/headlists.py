@@ -12,6 +12,7 @@ from itertools import chain, pairwise
 import numpy as np
 import torch
 
+from tensormt.data.lines import lines_of, lists_of
 from tensormt.errors import TensorMTError
 from tensormt.kernels.nodes import Nodes
 from tensormt.text.dictionary import Dictionary
@@ -23,6 +24,7 @@ def read(
     words: Sequence[Sequence[str]], heads: Sequence[Sequence[int]]
 ) -> tuple[Nodes, Dictionary]:
     """Flat nodes in sentence order, labelled with their words, and the dictionary of these."""
+    words, heads = lists_of(words, "words"), lists_of(heads, "heads")
     if len(words) != len(heads):
         raise TensorMTError(
             f"{len(words)} segments of words but {len(heads)} of heads: give one list of each"
@@ -33,8 +35,13 @@ def read(
         raise TensorMTError(
             f"segment {segment + 1}: {sizes[segment]} words but {given[segment]} heads"
         )
-    ids, names = Dictionary.encode(list(chain.from_iterable(words)))
-    head = np.fromiter(chain.from_iterable(heads), np.int64, int(sizes.sum()))
+    flat = lines_of(list(chain.from_iterable(words)), "words")
+    if None in flat:
+        raise TensorMTError("words: one of them is None, expected strings")
+    ids, names = Dictionary.encode(flat)
+    head = np.array(list(chain.from_iterable(heads)) or np.zeros(0, np.int64))
+    if head.dtype.kind not in "iu" or head.ndim != 1:
+        raise TensorMTError("heads: expected whole numbers, the word that is the head or 0")
     offsets = np.append(0, np.cumsum(sizes))
     segment = np.repeat(np.arange(len(sizes)), sizes)
     start = offsets[segment]

@@ -405,7 +405,10 @@ def test_segment_without_reference():
     ("make", "message"),
     [
         (lambda: tm.STM(0), "max_depth is 0"),
-        (lambda: tm.HWCM(balance="both"), "no balance named 'both'"),
+        (
+            lambda: tm.HWCM(balance="both"),
+            "balance is 'both', expected precision, recall, f1 or brevity",
+        ),
         (lambda: tm.TKM(decay=0), "decay is 0"),
         (lambda: tm.TKM(decay="x"), "decay is 'x'"),
         (lambda: tm.HWCM(True), "max_length is True"),
