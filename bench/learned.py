@@ -1,15 +1,18 @@
-"""Learned weights against the plain metric, by cross-validation over documents.
+"""Learned weights against the plain metric, BLEU-4 and chrF, by cross-validation over documents.
 
     python bench/learned.py --data PATH --human NAME [--metric SPEC …] [--folds N] [--ranking]
                             [--penalty X] [--most-references N] [--cache FOLDER] [--json]
 
 PATH is a `segments.jsonl` with human scores, or a folder that holds one. Documents are dealt into
 folds; the weights for a fold are learned from the other folds, so that no output is scored with
-weights that saw its document. Printed for the plain and the learned metric, over all outputs:
+weights that saw its document (`learned`). Two checks: `unseen systems` deals systems into folds
+instead, so that the weights never saw a system that they score; `shuffled scores` learns from human
+scores in random order, which shows what the procedure gains from nothing. Printed over all outputs:
 Pearson's correlation of segments, the share of pairs of outputs for one source that are ranked as
-people rank them, Pearson's correlation of system means; and for the difference of the first a 95%
-interval by a paired bootstrap over documents. Settings are those of `Learned.fit` unless given; its
-penalty was chosen on the fluency scores of webnlg20, nothing else was tuned.
+people rank them, Pearson's correlation of system means; and for the difference of the first between
+learned and plain a 95% interval by a paired bootstrap over documents. Settings are those of
+`Learned.fit` unless given; its penalty was chosen on the fluency scores of webnlg20, nothing else
+was tuned.
 """
 
 import argparse
@@ -22,6 +25,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import torch
 from torch import Tensor
 
+import tensormt as tm
 from tensormt.data.judged import TestSet, read_jsonl
 from tensormt.metaeval import pearson
 from tensormt.parser import Parser
@@ -47,7 +51,9 @@ class Study:
         self.system = torch.tensor([s for s, _ in cells])
         self.segment = torch.tensor([k for _, k in cells])
         self.document = data.document_numbers()[0][self.segment]
-        self.hyp = forest([data.outputs[s][k] for s, k in cells])
+        self.texts = [data.outputs[s][k] for s, k in cells]
+        self.references = [data.references[k] for _, k in cells]
+        self.hyp = forest(self.texts)
         number = max(len(row) for row in data.references)
         streams = [
             forest([row[r] if r < len(row) else None for row in data.references])
@@ -59,26 +65,35 @@ class Study:
         return self.hyp[rows], [ref[rows] for ref in self.refs]
 
 
-def cross_validate(study: Study, spec: str, options: argparse.Namespace) -> tuple[Tensor, Tensor]:
-    """Scores [n] of the plain metric, and of weights learned on the other folds."""
-    with torch.no_grad():
-        plain = Learned(spec)(study.hyp, study.refs)
+def surface(study: Study, spec: str) -> Tensor:
+    """Segment scores [n] of a metric on the text."""
+    width = max(map(len, study.references))
+    streams = [[row[r] if r < len(row) else None for row in study.references] for r in range(width)]
+    found = tm.score(study.texts, streams, metrics=[spec])
+    return next(iter(found.segments.values()))
+
+
+def cross_validate(
+    study: Study, spec: str, options: argparse.Namespace, dealt: Tensor, human: Tensor
+) -> Tensor:
+    """Scores [n] of weights learned from human scores [n], on the folds into which the groups
+    dealt [n] (documents or systems) of the scored outputs do not fall."""
     generator = torch.Generator().manual_seed(1)
-    count = int(study.document.max()) + 1
-    fold = (torch.randperm(count, generator=generator) % options.folds)[study.document]
-    scores = torch.zeros_like(plain)
+    count = int(dealt.max()) + 1
+    fold = (torch.randperm(count, generator=generator) % options.folds)[dealt]
+    scores = torch.zeros(len(human), dtype=torch.float64)
     for number in range(options.folds):
         test, train = (fold == number).nonzero()[:, 0], (fold != number).nonzero()[:, 0]
         model = Learned(spec)
         model.fit(
             model.features(*study.part(train)),
-            study.human[train],
+            human[train],
             study.segment[train] if options.ranking else None,
             penalty=options.penalty,
         )
         with torch.no_grad():
             scores[test] = model(*study.part(test))
-    return plain, scores
+    return scores
 
 
 def ranked_right(score: Tensor, study: Study) -> float:
@@ -94,6 +109,15 @@ def system_means(values: Tensor, study: Study) -> Tensor:
     zeros = torch.zeros(int(study.system.max()) + 1, dtype=torch.float64)
     sums = zeros.index_add(0, study.system, values)
     return sums / zeros.index_add(0, study.system, torch.ones_like(values)).clamp_min(1)
+
+
+def figures(score: Tensor, study: Study) -> dict[str, float]:
+    """What is printed of scores [n]."""
+    return {
+        "segment r": float(pearson(score, study.human)),
+        "pairs": ranked_right(score, study),
+        "system r": float(pearson(system_means(score, study), system_means(study.human, study))),
+    }
 
 
 def interval(plain: Tensor, learned: Tensor, study: Study) -> tuple[float, float]:
@@ -129,28 +153,32 @@ def main() -> None:
     forest = CachedParser(Parser.load(options.parser), options.cache)
     data = read_jsonl(path).select(most_references=options.most_references)
     study = Study(data, options.human, forest)
-    table = []
+    shuffled = study.human[torch.randperm(len(study.human), generator=torch.manual_seed(4))]
+    ways = {
+        "learned": (study.document, study.human),
+        "unseen systems": (study.system, study.human),
+        "shuffled scores": (study.document, shuffled),
+    }
+    table: list[dict[str, object]] = []
+    for spec in ("bleu", "chrf"):
+        table.append({"metric": spec, "plain": figures(surface(study, spec), study)})
     for spec in options.metric:
-        plain, learned = cross_validate(study, spec, options)
-        row: dict[str, object] = {"metric": spec, "outputs": len(plain)}
-        for name, score in (("plain", plain), ("learned", learned)):
-            row[name] = {
-                "segment r": float(pearson(score, study.human)),
-                "pairs": ranked_right(score, study),
-                "system r": float(
-                    pearson(system_means(score, study), system_means(study.human, study))
-                ),
-            }
-        low, high = interval(plain, learned, study)
-        row["difference of segment r, 95%"] = [low, high]
+        with torch.no_grad():
+            plain = Learned(spec)(study.hyp, study.refs)
+        row: dict[str, object] = {"metric": spec, "plain": figures(plain, study)}
+        for name, (dealt, human) in ways.items():
+            found = cross_validate(study, spec, options, dealt, human)
+            row[name] = figures(found, study)
+            if name == "learned":
+                row["learned - plain, segment r, 95%"] = interval(plain, found, study)
         table.append(row)
-        if not options.json:
-            print(f"{spec} on {len(plain)} outputs, {options.human}")
-            for name in ("plain", "learned"):
-                values = row[name]
-                assert isinstance(values, dict)
-                print(f"  {name:8}", "  ".join(f"{k} {v:.3f}" for k, v in values.items()))
-            print(f"  difference of segment r: 95% in {low:+.3f} … {high:+.3f}")
+    if not options.json:
+        print(f"{len(study.human)} outputs, {options.human}")
+        for row in table:
+            print(row.pop("metric"))
+            for name, values in row.items():
+                words = values.items() if isinstance(values, dict) else [("", v) for v in values]
+                print(f"  {name:32}", "  ".join(f"{k} {v:+.3f}".strip() for k, v in words))
     if options.json:
         print(json.dumps(table, indent=1))
 

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from tensormt.errors import TensorMTError
+from tensormt.typed import described
 
 __all__ = ["device_named"]
 
@@ -16,10 +17,14 @@ def device_named(device: Any = None) -> torch.device:
     if isinstance(device, str) and device == "auto":
         device = "cuda" if torch.cuda.is_available() else "cpu"
     try:
+        if isinstance(device, bool) or not isinstance(device, str | int | torch.device | None):
+            raise TypeError
         found = torch.device("cpu" if device is None else device)
-    except (RuntimeError, TypeError):
+        if found.type == "meta":
+            raise TypeError
+    except (RuntimeError, TypeError, ValueError):
         raise TensorMTError(
-            f"there is no device {device!r}: expected 'cpu', 'cuda' or 'auto'"
+            f"there is no device {described(device)}: expected 'cpu', 'cuda' or 'auto'"
         ) from None
     if found.type == "cuda" and not torch.cuda.is_available():
         raise TensorMTError("no CUDA device is available here: use cpu or auto")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["NoExplanation", "SegmentError", "TensorMTError"]
+__all__ = ["NoExplanation", "OutOfRange", "SegmentError", "TensorMTError"]
 
 
 class TensorMTError(ValueError):
@@ -11,6 +11,10 @@ class TensorMTError(ValueError):
 
 class NoExplanation(TensorMTError):
     """A metric that does not say what it matched."""
+
+
+class OutOfRange(TensorMTError, IndexError):
+    """A place that a batch does not have; Python's loops over batches end with it."""
 
 
 class SegmentError(TensorMTError):

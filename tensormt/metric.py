@@ -7,21 +7,27 @@ of its rows, a bootstrap `score(weights @ s)`, many machines a sum. The first st
 the number of segments (1 in every row): metrics that smooth single segments but not sums (HWCM,
 BM) see from it which of the two they hold.
 
-What `hyp` and `refs` are is said by `reads`: tokens or trees (tensormt.reading).
+What `hyp` and `refs` are is said by `reads`: tokens or trees (tensormt.reading). Whatever a class
+defines as `statistics`, `fit` and `score` is given only what was checked: batches that fit `reads`,
+rows of the right width.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import wraps
 from typing import Any, ClassVar, Generic, TypeVar
 
 import torch
 from torch import Tensor
 
+from tensormt.data.lines import items_of
 from tensormt.errors import NoExplanation, TensorMTError
 from tensormt.explanation import Explanation
-from tensormt.reading import Reading, reads_trees
+from tensormt.given import flag, numbers, optional
+from tensormt.reading import BATCHES, Reading, reads_trees
+from tensormt.typed import described
 from tensormt.version import __version__
 
 __all__ = ["Metric", "check_aligned"]
@@ -48,6 +54,13 @@ class Metric(ABC, Generic[Batch]):
     digits: ClassVar[int] = 4  # behind the point, where a score is shown to people
     scale: ClassVar[float | None] = 1.0  # the largest score; None: there is none
 
+    def __init_subclass__(cls, **more: Any) -> None:
+        """Put the checks before what a class defines."""
+        super().__init_subclass__(**more)
+        for name, checked in _CHECKED.items():
+            if name in cls.__dict__ and not getattr(cls.__dict__[name], "__isabstractmethod__", 0):
+                setattr(cls, name, checked(cls.__dict__[name]))
+
     @property
     @abstractmethod
     def reads(self) -> Reading:
@@ -71,8 +84,11 @@ class Metric(ABC, Generic[Batch]):
     @property
     def width(self) -> int:
         """The number of statistics, K."""
-        none: Any = self.reads.none()
-        return self.statistics(none, [none]).shape[1]
+        if "_width" not in self.__dict__:
+            none: Any = self.reads.none()
+            self.__dict__["_width"] = self.statistics(none, [none]).shape[1]
+        width: int = self.__dict__["_width"]
+        return width
 
     def __call__(self, hyp: Batch, refs: Sequence[Batch]) -> Tensor:
         """Segment scores, float64 [B]."""
@@ -104,16 +120,49 @@ class Metric(ABC, Generic[Batch]):
         self, hyp: Batch, refs: Sequence[Batch], ids: Sequence[Hashable]
     ) -> dict[Hashable, float]:
         """The score of every document, given the document id of each of the B segments."""
+        self._check_batches([hyp])
+        ids = items_of(ids, "ids")
         if len(ids) != len(hyp):
             raise TensorMTError(
                 f"{len(ids)} document ids for {len(hyp)} segments: give one id for each segment"
             )
-        numbers: dict[Hashable, int] = {}
-        index = [numbers.setdefault(name, len(numbers)) for name in ids]
+        places: dict[Hashable, int] = {}
+        try:
+            index = [places.setdefault(name, len(places)) for name in ids]
+        except TypeError:
+            raise TensorMTError("ids: a document's id is a string or a number") from None
         rows = self.statistics(hyp, refs)
-        sums = torch.zeros(len(numbers), rows.shape[1], dtype=rows.dtype, device=rows.device)
+        sums = torch.zeros(len(places), rows.shape[1], dtype=rows.dtype, device=rows.device)
         sums.index_add_(0, torch.tensor(index, dtype=torch.int64, device=rows.device), rows)
-        return dict(zip(numbers, self.score(sums, segment=False).tolist(), strict=True))
+        return dict(zip(places, self.score(sums, segment=False).tolist(), strict=True))
+
+    def _check_batches(self, batches: Any) -> Sequence[Any]:
+        """A list of batches that the metric can read."""
+        if isinstance(batches, BATCHES):
+            raise TensorMTError(
+                f"{self.name} takes a list of R batches of references, got one batch: pass [refs]"
+            )
+        if isinstance(batches, str | bytes) or not isinstance(batches, Iterable):
+            raise TensorMTError(
+                f"{self.name} takes a list of R batches of references, got {described(batches)}"
+            )
+        try:
+            found = batches if isinstance(batches, Sequence) else list(batches)
+        except TypeError:  # an array of no dimension
+            raise TensorMTError(f"{self.name} cannot read {described(batches)}") from None
+        for batch in found:
+            self.reads.check(self.name, batch)
+        return found
+
+    def _check_rows(self, statistics: Any) -> Tensor:
+        """Statistics of this metric."""
+        rows: Tensor = numbers("K", more=True)(statistics, "statistics")
+        if rows.shape[-1] != self.width:
+            raise TensorMTError(
+                f"statistics of shape {list(rows.shape)}: {self.name} has {self.width} of them, in "
+                "the last axis"
+            )
+        return rows
 
     @property
     def signature(self) -> str:
@@ -121,13 +170,54 @@ class Metric(ABC, Generic[Batch]):
         return self.signed({})
 
     def signed(self, facts: Mapping[str, object]) -> str:
-        """The signature with more facts, such as the number of references or the parser."""
+        """The signature with more facts, such as the number of references or the parser.
+
+        A fact that is None takes the option of its name away, which did not matter.
+        """
         words = {True: "yes", False: "no"}
         fields = (
             f"{key}:{words[value] if isinstance(value, bool) else value}"
             for key, value in {**self.options(), **facts}.items()
+            if value is not None or key not in facts
         )
         return "|".join((self.name, *fields, f"version:{__version__}"))
 
+    def in_short(self, facts: Mapping[str, object]) -> str:
+        """Name and options in brackets, as a part of another metric's signature."""
+        name, *rest = self.signed(facts).split("|")
+        return f"{name}({','.join(rest[:-1])})"
+
     def __repr__(self) -> str:
         return f"<{self.signature}>"
+
+
+def _statistics(define: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    @wraps(define)
+    def statistics(self: Metric[Any], hyp: Any, refs: Any) -> Tensor:
+        self._check_batches([hyp])
+        refs = self._check_batches(refs)
+        check_aligned(hyp, refs)
+        return define(self, hyp, refs)
+
+    return statistics
+
+
+def _fit(define: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(define)
+    def fit(self: Metric[Any], refs: Any) -> Any:
+        return define(self, self._check_batches(refs))
+
+    return fit
+
+
+def _score(define: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    @wraps(define)
+    def score(self: Metric[Any], statistics: Any, *, segment: Any = None) -> Tensor:
+        return define(
+            self, self._check_rows(statistics), segment=optional(flag)(segment, "segment")
+        )
+
+    return score
+
+
+_CHECKED = {"statistics": _statistics, "fit": _fit, "score": _score}

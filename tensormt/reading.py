@@ -23,6 +23,7 @@ from tensormt.text.tokens import TokenBatch
 from tensormt.trees.batch import TreeBatch
 
 __all__ = [
+    "BATCHES",
     "Reading",
     "ReferenceViews",
     "Several",
@@ -79,7 +80,7 @@ class Trees:
         if self.kind == "constituency" and batch.kind == "dependency":
             raise TensorMTError(
                 f"{metric} compares constituency trees but the batch holds dependency trees: "
-                "use HWCM, DSTM or DTKM, or give bracketings"
+                "use HWCM, DSTM or DTKM (dblend in place of blend), or give bracketings"
             )
 
 
@@ -132,6 +133,9 @@ class Views:
         """Lengths of the segments in the first reading, int64 [B]; 0: there is no text."""
         lengths: Tensor = self.parts[0].lengths
         return lengths
+
+
+BATCHES = (TokenBatch, TreeBatch, Views)
 
 
 class ReferenceViews(Sequence[Views]):

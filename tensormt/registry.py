@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from tensormt.errors import TensorMTError
-from tensormt.typed import Name, Number, Option, Whole, YesNo, shown
+from tensormt.typed import Name, Number, Option, Whole, YesNo, described, shown
 
 if TYPE_CHECKING:
     from tensormt.metric import Metric
@@ -136,7 +136,12 @@ ENTRIES: dict[str, Entry] = {
     "hwcm": Entry(
         "syntax.HWCM",
         "shared chains of head words in the dependency trees",
-        (_depth("max_length", 4, "the longest chains that count"), _BALANCE, _RULES),
+        (
+            _depth("max_length", 4, "the longest chains that count"),
+            _BALANCE,
+            _RULES,
+            YesNo("labels", False, "compare the names of arcs too, of dependency sources"),
+        ),
     ),
     "dstm": Entry(
         "syntax.DSTM",
@@ -150,7 +155,10 @@ ENTRIES: dict[str, Entry] = {
 # means with a name of their own
 MEANS = {
     "blend": "chrf:lowercase=yes+bleu:lowercase=yes+hwcm:max_length=1,balance=f1"
-    "+stm:max_depth=2,balance=f1"
+    "+stm:max_depth=2,balance=f1",
+    # the same where there are dependency trees only
+    "dblend": "chrf:lowercase=yes+bleu:lowercase=yes+hwcm:max_length=1,balance=f1"
+    "+dstm:max_depth=2,balance=f1",
 }
 
 
@@ -172,6 +180,8 @@ METRICS: Mapping[str, type[Metric[Any]]] = _Classes()
 
 def entry(name: str) -> Entry:
     """The entry of a metric."""
+    if name in MEANS:
+        raise TensorMTError(f"{name} is a mean of metrics and has no options: {MEANS[name]}")
     if name not in ENTRIES:
         known = ", ".join((*ENTRIES, *MEANS))
         raise TensorMTError(f"no metric named {name!r}: choose from {known}")
@@ -211,7 +221,7 @@ def parse_spec(spec: str) -> tuple[str, dict[str, Any]]:
     ('stm', {'max_depth': 3, 'balance': 'f1', 'lexical': False})
     """
     if not isinstance(spec, str):
-        raise TensorMTError(f"a metric is named by a text such as 'bleu', got {shown(spec)}")
+        raise TensorMTError(f"a metric is named by a text such as 'bleu', got {described(spec)}")
     name, _, rest = spec.partition(":")
     return name, read_options(name, rest)
 
@@ -220,17 +230,30 @@ def make(spec: str, **more: Any) -> Metric[Any]:
     """The metric that a specification names, with more options.
 
     Names joined by + are their mean, `queen:` before them is QARLA's QUEEN, `blend` is the mean
-    that we recommend.
+    that we recommend, `learned:FILE` has the weights of a file.
 
     >>> make("chrf+hwcm:max_length=2,balance=f1").signature.split("|")[1][:24]
     'of:chrF(chars:6,words:0,'
     """
+    if isinstance(spec, str):
+        name = spec.partition(":")[0]
+        if name in MEANS and (spec != name or more):
+            raise TensorMTError(
+                f"metric {spec!r}: {name} is a mean of metrics with their settings, and takes no "
+                f"options: type {name}, or the mean that you want, as {MEANS[name]}"
+            )
+        if name == "queen" and ("+" not in spec or more):
+            raise TensorMTError(
+                f"metric {spec!r}: queen combines metrics, type for example queen:chrf+stm"
+            )
     if isinstance(spec, str) and not more:
         spec = MEANS.get(spec, spec)
         if spec.startswith("queen:"):
             return _combined("Queen", spec.removeprefix("queen:"))
         if "+" in spec:
             return _combined("Mean", spec)
+        if spec.startswith("learned:"):
+            return _learned(spec.removeprefix("learned:"))
     name, found = parse_spec(spec)
     try:
         return METRICS[name](**{**found, **more})
@@ -243,3 +266,11 @@ def _combined(kind: str, spec: str) -> Metric[Any]:
     members = [make(part) for part in spec.split("+")]
     found: Metric[Any] = getattr(import_module("tensormt.combined"), kind)(members)
     return found
+
+
+def _learned(path: str) -> Metric[Any]:
+    """A metric with the weights of a file that tensormt.train.Learned wrote."""
+    from tensormt.syntax.weighted import Weighted, load_weights
+
+    spec, theta = load_weights(path)
+    return Weighted(make(spec), theta)

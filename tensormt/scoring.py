@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from tensormt.data.corpora import Chunk, Corpus
-from tensormt.data.lines import check_order, lines_of, names_of, streams_of
+from tensormt.data.lines import check_order, items_of, lines_of, names_of, streams_of
 from tensormt.devices import device_named
 from tensormt.errors import SegmentError, TensorMTError
 from tensormt.kernels.exact import carried, from_words, to_words
@@ -245,7 +245,7 @@ def score(
                 "trees is True, or (trees of hyps, [trees of each stream of refs]): got "
                 f"{type(trees).__name__}"
             )
-        batches = [_batch(lines) for lines in (trees[0], *trees[1])]
+        batches = [_batch(lines) for lines in (trees[0], *items_of(trees[1], "trees of refs"))]
         scorer.trees = Aligned(batches, [len(hyps), *(len(stream) for stream in streams)])
     elif trees:
         scorer.trees = Written()
@@ -275,7 +275,7 @@ def _batch(trees: Lines) -> TreeBatch:
 def _named(metrics: Any) -> dict[str, Metric[Any]]:
     """Metrics by what they are called: as typed, or the name of an object in lower case."""
     single = isinstance(metrics, str | Metric | type)
-    given = [] if single or not isinstance(metrics, Iterable) else list(metrics)
+    given = [] if single or not isinstance(metrics, Iterable) else items_of(metrics, "metrics")
     if not given:
         raise TensorMTError("metrics is a list of at least one name, such as ['bleu']")
     found: dict[str, Metric[Any]] = {}

@@ -11,6 +11,7 @@ Where trees are given (written instead of text, or beside it) they go by place, 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain, count
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from tensormt.reading import Reading, ReferenceViews, Several, Tokens, Views
 from tensormt.text.tokens import TokenBatch
 from tensormt.trees.batch import TreeBatch
 from tensormt.trees.sources import GIVEN, TreeSource, Written, sentences
+from tensormt.typed import described
 
 __all__ = ["Texts", "signature"]
 
@@ -53,10 +55,14 @@ class Texts:
             streams: Sequence[Stream] = self.streams
             if isinstance(self.trees, Written):
                 streams = [sentences(batch) for batch in self._all_trees()]
-            numbers = self._numbers
+            texts = dict.fromkeys(chain([""], *streams))
+            different = [text for text in texts if text is not None]
+            self._numbers = {text: number for number, text in enumerate(different)}
+            numbers: dict[str | None, int] = dict(zip(different, count(), strict=False))
+            numbers[None] = 0
             for stream in streams:
-                found = [numbers.setdefault(text or "", len(numbers)) for text in stream]
-                self._index.append(torch.tensor(found, dtype=torch.int64, device="cpu"))
+                found = np.fromiter(map(numbers.__getitem__, stream), np.int64, len(stream))
+                self._index.append(torch.from_numpy(found))
         return self._index
 
     @property
@@ -100,13 +106,19 @@ class Texts:
             return TokenBatch.from_text(lines, reading.tokenize).to(self.device)
         if not callable(self.trees):
             raise TensorMTError(_NO_TREES)
-        return self.trees(lines).to(self.device)
+        found = self.trees(lines)
+        if not isinstance(found, TreeBatch) or len(found) != len(lines):
+            raise TensorMTError(
+                f"the source of trees gave {described(found)} for {len(lines)} segments: expected a"
+                " TreeBatch of as many trees"
+            )
+        return found.to(self.device)
 
     def _all_trees(self) -> list[TreeBatch]:
         """The trees that were given, a batch a stream."""
         if "given" not in self._made:
             if isinstance(self.trees, Written):
-                given = [self.trees(stream, self.first) for stream in self.streams]
+                given = list(self.trees.streams(self.streams, self.first))
             elif self.trees is None or callable(self.trees):
                 raise TensorMTError(_NO_TREES)
             else:
@@ -146,4 +158,6 @@ def signature(metric: Metric[Any], references: int, trees: TreeSource | None) ->
     facts: dict[str, object] = {"refs": references}
     if metric.reads_trees:
         facts["parser"] = getattr(trees, "fingerprint", GIVEN)
+        if getattr(trees, "kind", None) == "dependency":
+            facts["rules"] = None  # head rules make dependencies of constituents
     return metric.signed(facts)

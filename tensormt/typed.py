@@ -19,7 +19,7 @@ from typing import Any
 
 from tensormt.errors import TensorMTError
 
-__all__ = ["Name", "Number", "Option", "Whole", "YesNo", "shown"]
+__all__ = ["Name", "Number", "Option", "Whole", "YesNo", "described", "shown"]
 
 _TRUTH = {"yes": True, "true": True, "no": False, "false": False}
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -32,6 +32,18 @@ def shown(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:g}"
     return value if isinstance(value, str) else repr(value)[:80]
+
+
+def described(value: Any) -> str:
+    """A value in a few words on one line, whatever it is and holds."""
+    if value is None or isinstance(value, str | bytes | bool | float | complex):
+        text = repr(value)
+        return text if len(text) <= 80 else f"{text[:80]}…"
+    if isinstance(value, int):
+        return str(value) if abs(value) < 10**20 else "a number of more than 20 digits"
+    name = type(value).__name__
+    shape, kind = getattr(value, "shape", None), getattr(value, "dtype", "")
+    return f"{name} of shape {list(shape)}, {kind}" if isinstance(shape, tuple) else name
 
 
 @dataclass(frozen=True)
@@ -59,7 +71,7 @@ class Option:
 
     def _told(self, found: Any, given: Any) -> Any:
         if found is None:
-            raise TensorMTError(f"{self.name} is {repr(given)[:80]}, expected {self.words}")
+            raise TensorMTError(f"{self.name} is {described(given)}, expected {self.words}")
         return found
 
     @property

@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent / "tensormt"
 
 # from the bottom up: a module may import modules of its own row and of rows above it in this list
 LAYERS = [
-    ["version", "errors", "typed", "devices"],
+    ["version", "errors", "typed", "devices", "given"],
     ["data"],
     ["kernels"],
     ["text"],
@@ -41,6 +41,8 @@ OWNERS = {
     "matplotlib": "data.pictures",
     "torchmetrics": "train.states",
     "ray": "scale.cluster",
+    "spacy": "parser.spacy_pipeline",
+    "stanza": "parser.stanza_pipeline",
 }
 
 
@@ -76,7 +78,16 @@ def test_imports_point_down(name, path):
 
 
 def test_import_is_light():
-    heavy = ["supar", "transformers", "nltk", "stanza", "torchmetrics", "scipy", "matplotlib"]
+    heavy = [
+        "supar",
+        "transformers",
+        "nltk",
+        "stanza",
+        "spacy",
+        "torchmetrics",
+        "scipy",
+        "matplotlib",
+    ]
     code = f"import sys, tensormt; print([m for m in {heavy} if m in sys.modules])"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert result.stdout.strip() == "[]", result.stdout + result.stderr

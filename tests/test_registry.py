@@ -141,3 +141,19 @@ def test_torch_is_not_imported_to_say_what_there_is(words):
         "sys.exit(any(m in sys.modules for m in ('torch', 'numpy', 'pyarrow')))"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
+
+
+@pytest.mark.parametrize("spec", ["blend:x=1", "blend:lowercase=yes", "blend:"])
+def test_a_named_mean_takes_no_options(spec):
+    with pytest.raises(tm.TensorMTError, match="takes no options: type blend, or the mean") as told:
+        make(spec)
+    assert "no metric named" not in str(told.value)
+    wanted = str(told.value).rpartition(" ")[2]  # what it says can be typed
+    assert make(wanted).signature == make("blend").signature
+
+
+@pytest.mark.parametrize("spec", ["queen", "queen:", "queen:bleu"])
+def test_queen_says_what_to_type(spec):
+    with pytest.raises(tm.TensorMTError, match=r"queen:chrf\+stm"):
+        make(spec)
+    assert make("queen:chrf+stm").name == "QUEEN"

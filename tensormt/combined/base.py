@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from typing import Any, TypeVar
 
-from tensormt.errors import TensorMTError
+from tensormt.given import many
 from tensormt.metric import Metric
 from tensormt.reading import Several, views
 
@@ -19,15 +19,9 @@ class Combined(Metric[Any]):
     """A metric of metrics; batches are Views, or one batch that all members read."""
 
     def __init__(self, metrics: Sequence[Metric[Any]]) -> None:
-        if isinstance(metrics, str | Metric) or len(metrics) < 2:
-            raise TensorMTError(f"{self.name} combines at least two metrics: give a list of them")
-        for metric in metrics:
-            if not isinstance(metric, Metric):
-                raise TensorMTError(
-                    f"{self.name} combines metrics, got {metric!r}: make it, as tm.BLEU()"
-                )
-        self.metrics = list(metrics)
-        self._waiting = [metric.awaits_counts for metric in metrics]  # for counts of all references
+        self.metrics = list(many(Metric, "a metric, as tm.BLEU()", 2)(metrics, "metrics"))
+        # for counts of all references
+        self._waiting = [metric.awaits_counts for metric in self.metrics]
 
     def __copy__(self: Self) -> Self:
         """A copy with members of its own, so that what it counts stays with it."""
@@ -54,10 +48,12 @@ class Combined(Metric[Any]):
 
     def options(self) -> dict[str, object]:
         """The members with their options."""
-        return {"of": "+".join(map(_named, self.metrics))}
+        return self._members({})
 
+    def signed(self, facts: Mapping[str, object]) -> str:
+        """The signature with more facts; options that did not matter are taken from the members."""
+        gone = {key: None for key, value in facts.items() if value is None}
+        return super().signed({**self._members(gone), **facts})
 
-def _named(metric: Metric[Any]) -> str:
-    """A metric in short: its signature in brackets, without the version."""
-    name, *facts = metric.signature.split("|")
-    return f"{name}({','.join(facts[:-1])})"
+    def _members(self, facts: Mapping[str, object]) -> dict[str, object]:
+        return {"of": "+".join(metric.in_short(facts) for metric in self.metrics)}

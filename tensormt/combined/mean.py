@@ -44,7 +44,12 @@ class Mean(Combined):
                     f"{metric.name} has no upper bound, so it cannot join a mean on a scale of 0 "
                     "to 1: leave it out, or combine with queen"
                 )
-        self._sizes = [metric.width - 1 for metric in self.metrics]
+        self._sizes: list[int] = [metric.width - 1 for metric in self.metrics]
+
+    @property
+    def width(self) -> int:
+        """One, and what the members have besides."""
+        return 1 + sum(self._sizes)
 
     def statistics(self, hyp: Any, refs: Sequence[Any]) -> Tensor:
         """Segments, then the statistics of every member without its own count of them, [B,K]."""

@@ -22,7 +22,7 @@ from tensormt.explanation import Explanation
 from tensormt.kernels.arrays import nonzero
 from tensormt.kernels.inversions import settled
 from tensormt.kernels.triples import set_counts, triple_weights
-from tensormt.metric import Metric, check_aligned
+from tensormt.metric import Metric
 from tensormt.reading import view, views
 
 __all__ = ["Queen"]
@@ -35,9 +35,13 @@ class Queen(Combined):
 
     name: ClassVar[str] = "QUEEN"
 
+    @property
+    def width(self) -> int:
+        """Two."""
+        return 2
+
     def statistics(self, hyp: Any, refs: Sequence[Any]) -> Tensor:
         """Float64 [B,2]."""
-        check_aligned(hyp, refs)
         present = torch.stack([ref.lengths > 0 for ref in refs], 1)
         number = present.sum(1)
         if bool((number < _LEAST).any()):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from tensormt.registry import ENTRIES
+from tensormt.registry import ENTRIES, MEANS
 from tensormt.typed import shown
 
 __all__ = ["add", "run"]
@@ -28,5 +28,9 @@ def run(args: argparse.Namespace) -> int:
             setting = f"{option.name}={shown(option.default)}"
             print(f"      {setting:21} {option.meaning}: {option.words}")
         print()
+    for name, mean in MEANS.items():
+        print(f"{name:5} the mean that we recommend: {mean}")
+    print()
     print("Options are written behind the name: stm:max_depth=3,balance=f1")
+    print("Also: a+b the mean of two, queen:a+b QARLA's QUEEN, learned:FILE weights of your own")
     return 0

@@ -28,7 +28,7 @@ COMMANDS = {
     "score": ("score", "text in, scores out"),
     "score-files": ("score_files", "folders of shards, many workers"),
     "compare": ("compare", "is one system better than another?"),
-    "parse": ("parse", "text to bracketed trees"),
+    "parse": ("parse", "text to trees"),
     "train-parser": ("train_parser", "train a parser on a treebank"),
     "metaeval": ("metaeval", "correlation of metrics with human scores"),
     "qarla": ("qarla", "QUEEN, KING, JACK and the best set of metrics"),
@@ -137,6 +137,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 141
     except BaseException as error:
         if _arrived:  # whatever a library made of it
+            if signal.getsignal(_arrived[0]) is _stop:
+                signal.signal(_arrived[0], signal.SIG_IGN)  # impatience adds no second line
             stopped = "Ctrl-C" if _arrived[0] == signal.SIGINT else "SIGTERM"
             tell(f"stopped by {stopped}")
             return 128 + _arrived[0]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # torch takes a second to import: only a command that runs ne
     from tensormt.data.corpora import Corpus
     from tensormt.metric import Metric
     from tensormt.parser.cache import CachedParser
-    from tensormt.parser.parser import Parser
+    from tensormt.parser.named import TextParser
     from tensormt.scoring import Scorer
 
 __all__ = [
@@ -37,6 +37,11 @@ __all__ = [
     "watch",
 ]
 
+PARSERS = (
+    "'default', 'ud', 'spacy:MODEL', 'stanza:LANG[:DIR]', a folder of train-parser or a supar "
+    "checkpoint"
+)
+LANG = "language of the text, such as de: sets parser (ud), tokeniser and sentence splitter"
 _MOST_AT_ONCE = 1_000_000  # segments that --chunk may ask for
 _PARSED_CHUNK = 500  # segments between two states of a run whose time goes into parsing
 
@@ -57,6 +62,13 @@ def add_inputs(parser: argparse.ArgumentParser, default: list[str]) -> None:
         "--trees",
         action="store_true",
         help="all files hold trees: a bracketing a line, .mrg or .conllu",
+    )
+    parser.add_argument(
+        "--group",
+        default="sentence",
+        metavar="RULE",
+        help="sentences of CoNLL-U that make a segment: sentence (each), blank, newdoc, sent_id, "
+        "or a file with their number a line",
     )
     parser.add_argument(
         "--docs", metavar="FILE", help="a document id for every segment, a line each"
@@ -84,8 +96,9 @@ def add_parsing(parser: argparse.ArgumentParser, *, cache: bool = True) -> None:
         "--parser",
         default="default",
         metavar="NAME|PATH",
-        help="'default', a folder of train-parser or a supar checkpoint",
+        help=PARSERS,
     )
+    parser.add_argument("--lang", metavar="CODE", help=LANG)
     parser.add_argument(
         "--trusted",
         action="store_true",
@@ -105,12 +118,13 @@ def choose_device(name: str) -> str:
     return device_named(name).type
 
 
-def load_parser(args: argparse.Namespace, **rules: Any) -> Parser:
+def load_parser(args: argparse.Namespace, **rules: Any) -> TextParser:
     """The parser that the arguments name, on their device."""
     with loading("the parser", quiet=args.quiet):
-        from tensormt.parser.parser import Parser
+        from tensormt.parser.named import open_parser
 
-        return Parser.load(args.parser, args.trusted, choose_device(args.device), **rules)
+        device = choose_device(args.device)
+        return open_parser(args.parser, args.trusted, device, lang=args.lang, **rules)
 
 
 def trees_for(args: argparse.Namespace, metrics: Iterable[Metric[Any]]) -> CachedParser | None:
@@ -130,6 +144,7 @@ def trees_for(args: argparse.Namespace, metrics: Iterable[Metric[Any]]) -> Cache
 def load(args: argparse.Namespace) -> tuple[Corpus, Scorer]:
     """The corpus, and a scorer with a parser where a metric needs trees."""
     from tensormt.data.corpora import open_corpus
+    from tensormt.data.files import Spool
     from tensormt.scoring import Scorer
     from tensormt.trees.sources import Written
 
@@ -139,12 +154,14 @@ def load(args: argparse.Namespace) -> tuple[Corpus, Scorer]:
             f"--chunk {args.chunk}: expected a whole number from 1 to {_MOST_AT_ONCE:,}"
         )
     scorer = Scorer(list(dict.fromkeys(args.metrics)), device=device)
-    corpus = open_corpus(args.input, args.refs, args.docs, trees=args.trees)
-    scorer.trees = (
-        Written(_form([*args.input, *args.refs]))
-        if args.trees
-        else trees_for(args, scorer.metrics.values())
-    )
+    if args.trees:
+        spool = Spool()  # what a pipe holds is seen from its beginning
+        input, refs = ([spool.path(name) for name in names] for names in (args.input, args.refs))
+        corpus = open_corpus(input, refs, args.docs, trees=True, segments=args.group)
+        scorer.trees = Written(_form([*input, *refs]))
+    else:
+        corpus = open_corpus(args.input, args.refs, args.docs)
+        scorer.trees = trees_for(args, scorer.metrics.values())
     return corpus, scorer
 
 
@@ -160,7 +177,7 @@ def _form(paths: list[str]) -> str:
 
 def input_files(args: argparse.Namespace) -> list[str]:
     """The files that a run reads: no output may take the place of one."""
-    named = [*args.input, *args.refs, *([args.docs] if args.docs else [])]
+    named = [*args.input, *args.refs, *([args.docs] if args.docs else []), args.group]
     return [name for name in (*named, args.parser) if name != "-"]
 
 

@@ -1,4 +1,4 @@
-"""`tensormt parse`: text to bracketed trees, one a line, to be scored again and again."""
+"""`tensormt parse`: text to trees, brackets or CoNLL-U, to be scored again and again."""
 
 import argparse
 import sys
@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO
 
-from tensormt.command.options import load_parser
+from tensormt.command.options import LANG, PARSERS, load_parser
 from tensormt.command.progress import Progress, loading
 from tensormt.data import files, outputs
 from tensormt.errors import TensorMTError
@@ -17,8 +17,11 @@ examples:
   tensormt parse hyp.txt -o hyp.ptb
   zcat big.gz | tensormt parse - -o - > big.ptb
   tensormt score ref.ptb -i hyp.ptb -m stm hwcm --trees
+  tensormt parse hyp.de.txt --lang de -o hyp.conllu
+  tensormt score ref.conllu -i hyp.conllu -m hwcm dstm --trees
 
-One segment a line in, one tree a line out; an empty segment is an empty line.
+One segment a line in, one tree a line out; an empty segment is an empty line. CoNLL-U has a tree a
+segment too, numbered by '# sent_id'.
 """
 SLICE = 10_000  # lines in memory at once
 MOST = 1000  # tokens of a sentence: the chart of more takes gigabytes
@@ -28,13 +31,13 @@ def add(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> No
     """Add the subcommand."""
     parser = subparsers.add_parser(
         "parse",
-        help="text to bracketed trees",
-        description="Parse text, one segment a line, into Penn-style brackets.",
+        help="text to trees",
+        description="Parse text, one segment a line, into Penn-style brackets or CoNLL-U.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("file", metavar="FILE", help="text, one segment a line ('-': stdin)")
-    parser.add_argument("-o", "--output", default="-", metavar="FILE.ptb", help="('-': stdout)")
+    parser.add_argument("-o", "--output", default="-", metavar="FILE", help="('-': stdout)")
     options = {
         "--trusted": "open a supar checkpoint although a pickle can run any code",
         "--tokenized": "the text is tokenised: split at spaces only",
@@ -42,8 +45,10 @@ def add(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> No
     }
     for name, text in options.items():
         parser.add_argument(name, action="store_true", help=text)
-    text = "'default', a folder of train-parser or a supar checkpoint"
-    parser.add_argument("--parser", default="default", metavar="NAME|PATH", help=text)
+    parser.add_argument("--parser", default="default", metavar="NAME|PATH", help=PARSERS)
+    parser.add_argument("--lang", metavar="CODE", help=LANG)
+    text = "brackets (of constituents) or conllu (dependencies); as the parser has them"
+    parser.add_argument("-f", "--format", choices=["brackets", "conllu"], help=text)
     text = "cut sentences of more than N tokens (400)"
     parser.add_argument("--max-length", type=int, default=400, metavar="N", help=text)
     parser.add_argument("--device", default="auto", choices=["auto", "cpu", "cuda"])
@@ -62,19 +67,27 @@ def run(args: argparse.Namespace) -> int:
                 f"--max-length {args.max_length}: expected a whole number from 2 to {MOST}"
             )
         parser = load_parser(args, split=not args.whole, max_length=args.max_length)
+        form = args.format or ("conllu" if parser.kind == "dependency" else "brackets")
+        if form == "brackets" and parser.kind == "dependency":
+            raise TensorMTError(
+                f"--parser {args.parser} makes dependency trees, which brackets cannot hold: "
+                "write --format conllu"
+            )
+        if form == "conllu":
+            out.write(f"# segments = {total}\n".encode())
+        done = 0
         with loading("the parser", quiet=args.quiet):
             parser.parse(["."] if total else [])  # the weights are read when they are first used
         bar = stack.enter_context(Progress(total, "parse", quiet=args.quiet))
         for part in files.slices(source, SLICE):
             segments = [line.split() for line in part] if args.tokenized else part
             trees = parser.parse(segments, bar)
-            if trees.kind == "dependency":
-                raise TensorMTError(
-                    f"--parser {args.parser} makes dependency trees, which brackets cannot hold: "
-                    "name a constituency parser"
-                )
-            out.write("".join(tree + "\n" for tree in trees.to_brackets()).encode())
+            if form == "conllu":
+                out.write(trees.dependencies().to_conllu(first=done + 1).encode())
+            else:
+                out.write("".join(tree + "\n" for tree in trees.to_brackets()).encode())
             out.flush()
+            done += len(part)
     return 0
 
 

@@ -158,6 +158,7 @@ def _settings(args: argparse.Namespace) -> dict[str, Any]:
     return {
         "parser": args.parser,
         "trusted": args.trusted,
+        "lang": args.lang,
         "cache": None if args.no_cache else cache,
         "trees": args.trees,
         "device": device,

@@ -1,39 +1,49 @@
-"""`tensormt train-parser`: a constituency parser from any treebank in Penn-style brackets."""
+"""`tensormt train-parser`: a parser from any treebank, Penn-style brackets or CoNLL-U."""
 
 import argparse
 import sys
-from dataclasses import fields
+from dataclasses import Field, fields
 from pathlib import Path
+from typing import Any
 
 from tensormt.command.options import choose_device
 from tensormt.command.progress import Progress
 from tensormt.data.tables import json_text
+from tensormt.errors import TensorMTError
 
 EXAMPLES = """
 examples:
   tensormt train-parser --train train.ptb --dev dev.ptb --test test.ptb -o my-parser
   tensormt train-parser --train train.ptb --dev dev.ptb -o my-parser --resume
   tensormt parse text.txt -o text.ptb --parser my-parser
+  tensormt train-parser --train de=a.conllu fr=b.conllu --dev de=c.conllu fr=d.conllu -o two
+  tensormt parse text.txt -o text.conllu --parser two --lang fr
 
-One bracketing a line. The folder my-parser is a parser after every epoch (the best so far on the
-development trees); a run that was stopped goes on with --resume. F1 leaves out tags and the root.
+One bracketing a line makes a parser of constituents, CoNLL-U one of dependencies, of one language
+or of several (LANG=FILE each). The folder my-parser is a parser after every epoch (the best so far
+on the development trees); a run that was stopped goes on with --resume. F1 leaves out tags and the
+root; UAS and LAS count all words.
 """
 
 
 def add(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add the subcommand."""
-    from tensormt.parser.recipe import Recipe
-
     parser = subparsers.add_parser(
         "train-parser",
         help="train a parser on a treebank",
-        description="Train a constituency parser on Penn-style brackets.",
+        description="Train a parser of constituents (Penn-style brackets) or dependencies "
+        "(CoNLL-U).",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--train", required=True, metavar="FILE", help="trees to learn from")
-    parser.add_argument("--dev", required=True, metavar="FILE", help="trees to choose by")
-    parser.add_argument("--test", metavar="FILE", help="trees for the final figures")
+    for name, text, needed in (
+        ("train", "trees to learn from", True),
+        ("dev", "trees to choose by", True),
+        ("test", "trees for the final figures", False),
+    ):
+        parser.add_argument(
+            f"--{name}", required=needed, nargs="+", default=[], metavar="FILE", help=text
+        )
     parser.add_argument("-o", "--output", required=True, metavar="DIR", help="where it is made")
     parser.add_argument("--embed", metavar="FILE", help="word vectors, 'word x1 x2 …' a line")
     parser.add_argument(
@@ -42,53 +52,128 @@ def add(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> No
     parser.add_argument("--resume", action="store_true", help="go on with the run in DIR")
     parser.add_argument("--device", default="cpu", choices=["auto", "cpu", "cuda"])
     parser.add_argument("-q", "--quiet", action="store_true", help="print the final figures only")
-    group = parser.add_argument_group("recipe")
-    for entry in fields(Recipe):
-        name = "--" + entry.name.replace("_", "-")
-        text = f"{entry.metadata['help']} ({entry.default})"
-        group.add_argument(name, type=type(entry.default), default=entry.default, help=text)
+    group = parser.add_argument_group("recipe (defaults for brackets / CoNLL-U)")
+    for field, defaults in _settings().items():
+        entry = defaults[0] or defaults[1]
+        assert entry is not None
+        known = " / ".join("–" if one is None else str(one.default) for one in defaults)
+        text = f"{entry.metadata['help']} ({known})"
+        group.add_argument(f"--{field.replace('_', '-')}", type=type(entry.default), help=text)
     parser.set_defaults(run=run)
+
+
+def _settings() -> dict[str, list[Field[Any] | None]]:
+    """The fields of the two recipes by name: of brackets, of CoNLL-U."""
+    from tensormt.parser.recipe import DependencyRecipe, Recipe
+
+    kinds = [{entry.name: entry for entry in fields(kind)} for kind in (Recipe, DependencyRecipe)]
+    return {name: [kind.get(name) for kind in kinds] for name in {**kinds[0], **kinds[1]}}
+
+
+def _recipe(args: argparse.Namespace, kind: int) -> Any:
+    """The recipe of the arguments: 0 of brackets, 1 of CoNLL-U."""
+    from tensormt.parser.recipe import DependencyRecipe, Recipe
+
+    given = {name: value for name in _settings() if (value := getattr(args, name)) is not None}
+    for name in given:
+        if _settings()[name][kind] is None:
+            raise TensorMTError(
+                f"--{name.replace('_', '-')} is for {('CoNLL-U', 'brackets')[kind]}: leave it out"
+            )
+    return (Recipe, DependencyRecipe)[kind](**given)
 
 
 def run(args: argparse.Namespace) -> int:
     """Train, then print the figures of the best parser as one JSON object."""
     import torch
 
-    from tensormt.parser.fitting import fit, read_gold, score
-    from tensormt.parser.recipe import Recipe
+    from tensormt.data.treefiles import form
+    from tensormt.parser.dependency_fitting import named_file
 
     torch.set_num_threads(1)  # LSTM steps are too small to share: more threads lose time
-    recipe = Recipe(**{entry.name: getattr(args, entry.name) for entry in fields(Recipe)})
-    device = torch.device(choose_device(args.device))
-    if args.test:
-        read_gold(Path(args.test))
+    given = [*args.train, *args.dev, *args.test]
+    forms = {form(str(named_file(text)[1])) == "conllu" for text in given}
+    if len(forms) > 1:
+        raise TensorMTError("some of the trees are CoNLL-U and some are not: give one kind")
+    found = (_dependencies if forms == {True} else _constituents)(args)
+    print(json_text(found))
+    return 0
 
-    def bar(epoch: int, sentences: int) -> Progress:
-        title = f"epoch {epoch}/{recipe.epochs}"
-        return Progress(sentences, title, "sentences", quiet=args.quiet)
 
-    def report(figures: dict[str, float]) -> None:
-        if not args.quiet:
-            print(
-                f"epoch {figures['epoch']}/{recipe.epochs}  loss {figures['loss']:.3f}  "
-                f"dev F1 {figures['f1']:.2f}  tags {figures['tags']:.2f}",
-                file=sys.stderr,
-                flush=True,
+class _Telling:
+    """The bar of an epoch, and its figures on a line."""
+
+    def __init__(self, epochs: int, quiet: bool, names: dict[str, str]) -> None:
+        self.epochs, self.quiet, self.names = epochs, quiet, names
+
+    def bar(self, epoch: int, sentences: int) -> Progress:
+        return Progress(sentences, f"epoch {epoch}/{self.epochs}", "sentences", quiet=self.quiet)
+
+    def report(self, figures: dict[str, float]) -> None:
+        if not self.quiet:
+            shown = "  ".join(f"{text} {figures[name]:.2f}" for name, text in self.names.items())
+            line = f"epoch {figures['epoch']}/{self.epochs}  loss {figures['loss']:.3f}  {shown}"
+            print(line, file=sys.stderr, flush=True)
+
+
+def _constituents(args: argparse.Namespace) -> dict[str, Any]:
+    import torch
+
+    from tensormt.parser.fitting import fit, read_gold, score
+
+    recipe = _recipe(args, 0)
+    for name in ("train", "dev", "test"):
+        if len(getattr(args, name)) > 1:
+            raise TensorMTError(
+                f"--{name}: brackets come in one file, got {len(getattr(args, name))}"
             )
-
+    test = Path(args.test[0]) if args.test else None
+    if test:
+        read_gold(test)
+    telling = _Telling(recipe.epochs, args.quiet, {"f1": "dev F1", "tags": "tags"})
     parser = fit(
-        Path(args.train),
-        Path(args.dev),
+        Path(args.train[0]),
+        Path(args.dev[0]),
         Path(args.output),
         recipe,
         embed=Path(args.embed) if args.embed else None,
         hyphens=args.hyphens,
         resume=args.resume,
-        device=device,
-        epoch_bar=bar,
-        report=report,
+        device=torch.device(choose_device(args.device)),
+        epoch_bar=telling.bar,
+        report=telling.report,
     )
-    files = {"dev": args.dev, **({"test": args.test} if args.test else {})}
-    figures = {name: score(parser, Path(file)) for name, file in files.items()}
-    print(json_text({"parser": parser.fingerprint, **figures}))
-    return 0
+    files = {"dev": Path(args.dev[0]), **({"test": test} if test else {})}
+    return {
+        "parser": parser.fingerprint,
+        **{name: score(parser, file) for name, file in files.items()},
+    }
+
+
+def _dependencies(args: argparse.Namespace) -> dict[str, Any]:
+    import torch
+
+    from tensormt.parser import dependency_fitting as fitting
+
+    recipe = _recipe(args, 1)
+    if args.embed or args.hyphens:
+        raise TensorMTError("--embed and --hyphens are for brackets: leave them out")
+    train, dev, test = (
+        [fitting.named_file(text) for text in given] for given in (args.train, args.dev, args.test)
+    )
+    gold = {name: fitting.read_files(given) for name, given in (("dev", dev), ("test", test))}
+    fitting.check_languages(gold["test"], sorted({lang for lang, _ in train} - {""}))
+    telling = _Telling(recipe.epochs, args.quiet, {"uas": "dev UAS", "las": "LAS"})
+    parser = fitting.fit_dependency(
+        train,
+        dev,
+        Path(args.output),
+        recipe,
+        resume=args.resume,
+        device=torch.device(choose_device(args.device)),
+        epoch_bar=telling.bar,
+        report=telling.report,
+    )
+    name = parser(next(iter(gold["dev"]))).name.partition(":")[0]
+    figures = {part: fitting.evaluate(parser, trees) for part, trees in gold.items() if trees}
+    return {"parser": name, **figures}

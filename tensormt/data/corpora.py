@@ -126,14 +126,23 @@ class Corpus:
                 if self._docs is None
                 else [doc or "" for doc in blocks[id(self._docs)].docs or ()],
             )
-            for number, row in enumerate(zip(*chunk.refs, strict=True), start + 1):
-                if not any(ref and not ref.isspace() for ref in row):
-                    raise TensorMTError(
-                        f"segment {number} has no reference: every segment needs at least one "
-                        "line that is not empty"
-                    )
+            missing = _blanks(chunk.refs)
+            if missing:
+                raise TensorMTError(
+                    f"segment {start + missing[0] + 1} has no reference: every segment needs at "
+                    "least one line that is not empty"
+                )
             yield chunk
             start += size
+
+
+def _blanks(streams: Sequence[Sequence[str | None]]) -> list[int]:
+    """The places at which all streams are blank or have no line."""
+    first, *others = streams
+    places = [k for k, line in enumerate(first) if not line or line.isspace()]
+    for lines in others:
+        places = [k for k in places if not (line := lines[k]) or line.isspace()]
+    return places
 
 
 def check_sizes(sizes: dict[str, int], unit: str) -> None:
@@ -147,18 +156,25 @@ def check_sizes(sizes: dict[str, int], unit: str) -> None:
 
 
 def open_corpus(
-    hyps: Sequence[str], refs: Sequence[str], docs: str | None = None, *, trees: bool = False
+    hyps: Sequence[str],
+    refs: Sequence[str],
+    docs: str | None = None,
+    *,
+    trees: bool = False,
+    segments: str = "sentence",
 ) -> Corpus:
     """The corpus of files named on a command line; `-` is standard input.
 
-    `trees`: the files hold trees, in which a segment may take several lines (`.mrg`, CoNLL-U).
+    `trees`: the files hold trees, in which a segment may take several lines (`.mrg`, CoNLL-U);
+    `segments`: which sentences of CoNLL-U make a segment (tensormt.data.treefiles).
     """
     spool = files.Spool()
     names = [spool.path(name) for name in (*hyps, *refs, *([docs] if docs else []))]
     markup: list[Markup] = []
-    own = [_source(name, "hypothesis", markup, trees) for name in names[: len(hyps)]]
+    rule = segments if trees else ""
+    own = [_source(name, "hypothesis", markup, rule) for name in names[: len(hyps)]]
     others = [
-        _source(name, "references", markup, trees)
+        _source(name, "references", markup, rule)
         for name in names[len(hyps) : len(hyps) + len(refs)]
     ]
     sources = [*own, *others]
@@ -199,11 +215,14 @@ def _own_references(sources: Sequence[Source]) -> list[Source]:
     return [first]
 
 
-def _source(path: str, role: str, markup: list[Markup], trees: bool = False) -> Source:
-    """A file in its role (hypothesis, references, doc); markup follows the first such file."""
+def _source(path: str, role: str, markup: list[Markup], trees: str = "") -> Source:
+    """A file in its role (hypothesis, references, doc); markup follows the first such file.
+
+    `trees`: the rule of the segments of trees, where the file holds these.
+    """
     kind, name = files.kind(path), files.shown(path)
     if trees and treefiles.form(path) != "brackets":
-        items = treefiles.cut(path)
+        items = treefiles.cut(path, trees)
         own = role == "hypothesis"
         return _listed(name, [name], [items] * own, [items] * (not own), None, len(items))
     if role != "doc" and kind in MARKUP:
@@ -219,8 +238,8 @@ def _source(path: str, role: str, markup: list[Markup], trees: bool = False) -> 
         return _row_source(path, name, role)
 
     def blocks(start: int, size: int) -> Iterator[Block]:
-        lines: Iterator[str | None] = islice(files.lines(path), start, None)
-        while part := list(islice(lines, size)):
+        for lines in files.slices(path, size, start):
+            part: Lines = list(lines)
             yield Block(
                 [part] if role == "hypothesis" else [],
                 [part] if role == "references" else [],

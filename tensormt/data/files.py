@@ -13,7 +13,7 @@ import tempfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -107,18 +107,36 @@ def kind(path: str) -> str:
 
 def lines(path: str) -> Iterator[str]:
     """The lines of a UTF-8 file, without their ends."""
+    return chain.from_iterable(_blocks(path))
+
+
+def _blocks(path: str) -> Iterator[list[str]]:
+    """The lines of a UTF-8 file in lists, decoded a block at a time."""
     with _reading(path) as file:
-        for number, line in enumerate(file, 1):
-            try:
-                decoded = line.decode("utf-8-sig" if number == 1 else "utf-8")
-            except UnicodeDecodeError:
-                raise TensorMTError(f"{shown(path)}, line {number}: not UTF-8 text") from None
-            yield decoded.rstrip("\r\n")
+        number, rest = 0, b""  # of lines so far, and what follows the last whole one
+        while block := file.read(_BLOCK):
+            whole, end, rest = (rest + block).rpartition(b"\n")
+            if end:
+                yield _decoded(whole, path, number)
+                number += whole.count(b"\n") + 1
+        if rest:
+            yield _decoded(rest, path, number)
 
 
-def slices(path: str, size: int) -> Iterator[list[str]]:
-    """The lines of a UTF-8 file, `size` at a time."""
-    rest = lines(path)
+def _decoded(data: bytes, path: str, number: int) -> list[str]:
+    """The lines of a block that follows so many lines."""
+    try:
+        text = data.decode("utf-8" if number else "utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = number + error.object.count(b"\n", 0, error.start) + 1
+        raise TensorMTError(f"{shown(path)}, line {line}: not UTF-8 text") from None
+    found = text.split("\n")
+    return [line.rstrip("\r") for line in found] if "\r" in text else found
+
+
+def slices(path: str, size: int, start: int = 0) -> Iterator[list[str]]:
+    """The lines of a UTF-8 file from a line on, `size` at a time."""
+    rest = islice(lines(path), start, None)
     while part := list(islice(rest, size)):
         yield part
 

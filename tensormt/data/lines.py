@@ -14,7 +14,7 @@ from typing import Any
 
 from tensormt.errors import TensorMTError
 
-__all__ = ["check_order", "items_of", "lines_of", "names_of", "streams_of"]
+__all__ = ["check_order", "items_of", "lines_of", "lists_of", "names_of", "streams_of"]
 
 
 def items_of(values: Any, what: str) -> list[Any]:
@@ -24,10 +24,8 @@ def items_of(values: Any, what: str) -> list[Any]:
 
 def lines_of(values: Any, what: str = "lines", *, binary: bool = False) -> list[Any]:
     """A list of str, or None for an absent line (bytes too, where `binary`)."""
-    if type(values) is list and all(type(value) is str for value in values):
+    if type(values) is list and set(map(type, values)) <= {str}:
         return values
-    if isinstance(values, str | bytes):
-        raise TensorMTError(f"expected a list of {what}, got one string: pass [line, …]")
     found = items_of(values, what)
     for number, value in enumerate(found, 1):
         if not (value is None or isinstance(value, str) or (binary and isinstance(value, bytes))):
@@ -54,6 +52,14 @@ def streams_of(values: Any, what: str = "refs") -> list[list[Any]]:
                 f"string where a stream was expected; one reference a segment is {what}=[lines]"
             )
     return [lines_of(stream, f"{what}[{k}]") for k, stream in enumerate(streams)]
+
+
+def lists_of(values: Any, what: str) -> list[list[Any]]:
+    """Lists of anything, such as the words of every segment."""
+    rows = items_of(values, what)
+    if all(type(row) is list for row in rows):
+        return rows
+    return [items_of(row, f"{what} of segment {number}") for number, row in enumerate(rows, 1)]
 
 
 def names_of(values: Any, what: str) -> list[str]:
@@ -83,6 +89,8 @@ def check_order(hyps: int, refs: list[list[Any]], name: str = "refs") -> None:
 
 def _items(values: Any, what: str) -> list[Any]:
     """The elements of a column."""
+    if isinstance(values, str | bytes):
+        raise TensorMTError(f"expected a list of {what}, got one string: pass [line, …]")
     if isinstance(values, Mapping | Set) or hasattr(values, "requires_grad"):
         raise TensorMTError(f"{what} must be a list of strings: got {type(values).__name__}")
     if len(getattr(values, "shape", (0,))) == 0:

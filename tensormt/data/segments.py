@@ -15,7 +15,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from math import isfinite
 from pathlib import Path
 from typing import IO, Any
 
@@ -126,8 +128,10 @@ class SegmentWriter:
             with pq.ParquetFile(self.path) as file:
                 for batch in file.iter_batches():
                     for row in batch.to_pylist():
-                        scores = [row[spec] for spec in self.metrics]
-                        yield self._row(row["segment"], row["system"], row["doc"], scores).encode()
+                        scores = [[row[spec]] for spec in self.metrics]
+                        docs = None if row["doc"] is None else [row["doc"]]
+                        place = row["segment"] - 1
+                        yield self._rows(place, row["system"], docs, scores)[0].encode()
         except (pa.ArrowException, KeyError):
             yield b"something else"
 
@@ -162,15 +166,12 @@ class SegmentWriter:
         keep: dict[str, Any],
     ) -> None:
         """Write one chunk: scores by system and metric, and what to keep after it."""
-        rows = []
         systems = {name: [found[spec] for spec in self.metrics] for name, found in scores.items()}
         count = len(next(iter(systems.values()))[0])
-        for place in range(count):
-            for name, columns in systems.items():
-                doc = docs[place] if docs is not None else None
-                rows.append(self._row(start + place + 1, name, doc, [c[place] for c in columns]))
+        columns = [self._rows(start, name, docs, found) for name, found in systems.items()]
+        rows = columns[0] if len(columns) == 1 else list(chain(*zip(*columns, strict=True)))
         try:
-            for row in rows:
+            for row in rows if self._old is not None else ():
                 self._agree(row.encode())
             self._write("".join(rows).encode())
             self.done, self.kept = start + count, keep
@@ -178,15 +179,26 @@ class SegmentWriter:
         except OSError as error:
             raise self._trouble(error) from None
 
-    def _row(self, number: int, system: str, doc: str | None, scores: Sequence[float]) -> str:
+    def _rows(
+        self, start: int, system: str, docs: Sequence[str] | None, scores: Sequence[Sequence[float]]
+    ) -> list[str]:
+        """The rows of one system from a segment on; what they have in common is written once."""
+        cells: list[Iterable[str]] = [map(str, range(start + 1, start + 1 + len(scores[0])))]
         if self.kind == ".tsv":
-            cells = [str(number), system, doc or "", *(repr(score) for score in scores)]
-            return "\t".join(" ".join(cell.split()) for cell in cells) + "\n"
-        row: dict[str, Any] = {"segment": number, "system": system}
-        if doc is not None:
-            row["doc"] = doc
-        row.update(zip(self.metrics, scores, strict=True))
-        return json.dumps(row, ensure_ascii=False) + "\n"
+            fields = ["%s", _escaped(_flat(system)), "" if docs is None else "%s"]
+            template = "\t".join([*fields, *("%s" for _ in scores)]) + "\n"
+            cells += [map(_flat, docs)] if docs is not None else []
+            cells += [map(repr, column) for column in scores]
+        else:
+            fields = ['"segment": %s', f'"system": {_escaped(_quoted(system))}']
+            fields += ['"doc": %s'] if docs is not None else []
+            fields += [f"{_escaped(_quoted(name))}: %s" for name in self.metrics]
+            template = "{" + ", ".join(fields) + "}\n"
+            cells += [map(_quoted, docs)] if docs is not None else []
+            # what is not a finite number is written as JSON has it
+            written = (repr if isfinite(sum(column)) else json.dumps for column in scores)
+            cells += [map(write, column) for write, column in zip(written, scores, strict=True)]
+        return [template % row for row in zip(*cells, strict=True)]
 
     def _write(self, data: bytes) -> None:
         assert self._file is not None
@@ -240,6 +252,20 @@ class SegmentWriter:
     def _trouble(self, error: OSError) -> TensorMTError:
         kept = f"; {self.done} segments are kept, go on with --resume" if self.done else ""
         return TensorMTError(f"{self.path} cannot be written: {error.strerror}{kept}")
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _flat(cell: str) -> str:
+    """A cell of a table: one line, without tabs."""
+    return " ".join(cell.split())
+
+
+def _escaped(text: str) -> str:
+    """Text as a template shows it."""
+    return text.replace("%", "%%")
 
 
 def _check(state: Mapping[str, Any]) -> str:

@@ -18,7 +18,9 @@ from torch import Tensor
 __all__ = [
     "FEW",
     "argsort",
+    "count_below",
     "equal",
+    "few",
     "less",
     "nonzero",
     "repeat",
@@ -28,12 +30,19 @@ __all__ = [
     "sort",
     "sort_groups",
     "sort_rows",
+    "sum_runs",
     "take",
+    "take_columns",
 ]
 
 Array = NDArray[Any]
 
 FEW = 1 << 11  # values: below this number the calls take longer than the work
+
+
+def few(count: int, device: torch.device, most: int = FEW) -> bool:
+    """Whether so many values lie on a CPU and are so few that calls take longer than the work."""
+    return device.type == "cpu" and count <= most
 
 
 def sort(values: Tensor) -> Tensor:
@@ -165,6 +174,31 @@ def less(values: Tensor, bound: int) -> Tensor:
     return values < bound
 
 
+def count_below(values: Tensor, bounds: Sequence[int]) -> Tensor:
+    """How many of the bounds each value is below, int8."""
+    if values.device.type == "cpu":
+        array = values.numpy()
+        count = np.zeros(array.shape, np.int8)
+        for bound in bounds:
+            count += np.less(array, bound).view(np.int8)
+        return torch.from_numpy(count)
+    count_there = torch.zeros(values.shape, dtype=torch.int8, device=values.device)
+    for bound in bounds:
+        count_there += values < bound
+    return count_there
+
+
+def sum_runs(values: Tensor, starts: Tensor) -> Tensor:
+    """Sums (int64) of values [...,n] over the runs that begin at `starts` [m], none of them empty:
+    [...,m]."""
+    if values.device.type == "cpu":
+        sums = np.add.reduceat(values.numpy(), starts.numpy(), axis=-1, dtype=np.int64)
+        return torch.from_numpy(sums)
+    upto = torch.nn.functional.pad(values.cumsum(-1, dtype=torch.int64), (1, 0))
+    ends = torch.cat([starts[1:], starts.new_full((1,), values.shape[-1])])
+    return upto.index_select(-1, ends) - upto.index_select(-1, starts)
+
+
 def sort_rows(table: Tensor) -> Tensor:
     """The rows of a table [m,n] each in rising order; on a CPU in place."""
     if table.device.type == "cpu":
@@ -202,6 +236,13 @@ def runs(ordered: Tensor) -> tuple[Tensor, Tensor]:
 def take(values: Tensor, index: Tensor) -> Tensor:
     """values[index] for one-dimensional tensors: index_select is three times faster on a CPU."""
     return values.index_select(0, index)
+
+
+def take_columns(values: Tensor, index: Tensor) -> Tensor:
+    """values[..., index]: numpy takes from short integers twice as fast, from rows four times."""
+    if values.device.type == "cpu":
+        return torch.from_numpy(values.numpy().take(index.numpy(), axis=-1))
+    return values.index_select(-1, index)
 
 
 def repeat(counts: Tensor, total: int | None = None) -> tuple[Tensor, Tensor]:

@@ -17,18 +17,20 @@ __all__ = ["column_type", "columns", "cut", "tailed"]
 
 # cells (reference position x hypothesis position x segment) compared at a time: fits the cache
 _CELLS = 3 << 18
+_REFERENCES = 4  # more of them make the parts smaller
 
 
-def cut(lengths: list[int]) -> Iterator[tuple[int, int]]:
+def cut(lengths: list[int], references: int = 1) -> Iterator[tuple[int, int]]:
     """Cut rising lengths into parts of limited size: from, to; none mixes short and long ones."""
     low = 0
+    cells = _CELLS * _REFERENCES // max(references, _REFERENCES)
     while low < len(lengths):
         short = lengths[low] <= LONGEST
         # a part may be as large as its first segment allows; then its last one decides
-        high = low + _segments(lengths[low])
+        high = low + _segments(lengths[low], cells)
         while high > low + 1:
             high = min(high, len(lengths))
-            fits = max(_segments(lengths[high - 1]), 1)
+            fits = max(_segments(lengths[high - 1], cells), 1)
             if high - low <= fits:
                 break
             high = max(low + fits, low + (high - low) * 3 // 4)
@@ -39,10 +41,10 @@ def cut(lengths: list[int]) -> Iterator[tuple[int, int]]:
         low = high
 
 
-def _segments(length: int) -> int:
-    """How many segments of a length one part may hold."""
+def _segments(length: int, cells: int) -> int:
+    """How many segments of a length a part of so many cells may hold."""
     length = max(length, 1)
-    return _CELLS // (length * length if length <= LONGEST else length)
+    return cells // (length * length if length <= LONGEST else length)
 
 
 def column_type(ids: int) -> torch.dtype:

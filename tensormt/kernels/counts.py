@@ -28,7 +28,7 @@ from torch import Tensor
 from tensormt.kernels import hashing
 from tensormt.kernels.arrays import FEW, argsort, nonzero, run_edges, runs, sort, sort_groups, take
 
-__all__ = ["Keys", "Labels", "clipped", "occurrences", "orders", "spread", "totals"]
+__all__ = ["Keys", "Labels", "clipped", "occurrences", "orders", "split", "spread", "totals"]
 
 
 class Labels(NamedTuple):
@@ -68,6 +68,18 @@ def orders(
     group = take((later[:, None] + segment).view(-1), cells)
     key = take(torch.cat(list(keys[1:])), cells)
     return Keys(torch.cat([segment, group]), torch.cat([keys[0], key]), labels)
+
+
+def split(keys: Keys, segments: int, sides: int) -> list[Keys]:
+    """The keys of each of the sides, which stand side after side, as many segments on each.
+
+    group = order · B + segment again, on every side. One host sync a side (the number of keys).
+    """
+    block = keys.group // max(segments, 1)  # order · sides + side
+    side = block % sides
+    group = keys.group - (block - block // sides) * segments
+    rows = [nonzero(side == number) for number in range(sides)]
+    return [Keys(take(group, row), take(keys.key, row)) for row in rows]
 
 
 def totals(keys: Keys, groups: int) -> Tensor:
@@ -203,12 +215,17 @@ def occurrences(hyp: Keys, refs: Sequence[Keys], groups: int) -> tuple[Tensor, T
     value = ordered[starts]
     owner = value >> side_bits
     side = value & ((1 << side_bits) - 1)
-    # a hypothesis run (side 0) stands before the reference runs of its key: at most R follow
-    table = torch.zeros(len(refs), starts.shape[0], dtype=torch.int64, device=count.device)
-    for step in range(1, min(len(refs), value.shape[0] - 1) + 1):
-        same = (owner[step:] == owner[:-step]) & (side[:-step] == 0)
-        row = (side[step:] - 1).clamp_min(0)
-        table[:, :-step].scatter_add_(0, row[None], (count[step:] * same)[None])
+    # a hypothesis run (side 0) stands before the reference runs of its key, of which it is the head
+    index = torch.arange(value.shape[0], device=value.device)
+    fresh = torch.ones_like(index, dtype=torch.bool)
+    torch.ne(owner[1:], owner[:-1], out=fresh[1:])
+    head = torch.where(fresh, index, 0).cummax(0).values if value.shape[0] else index
+    column = (side == 0).cumsum(0) - 1  # of the hypothesis runs, at most n of them
+    cells = len(refs) * hyp.key.shape[0]
+    headed = (side > 0) & (take(side, head) == 0)
+    cell = (side - 1) * hyp.key.shape[0] + take(column, head)
+    table = torch.zeros(cells + 1, dtype=torch.int64, device=count.device)
+    table.scatter_(0, torch.where(headed, cell, cells), count)
     run = torch.zeros_like(order)
     run[starts[1:]] = 1
     run = run.cumsum(0)
@@ -216,7 +233,8 @@ def occurrences(hyp: Keys, refs: Sequence[Keys], groups: int) -> tuple[Tensor, T
     place[order] = torch.arange(order.shape[0], device=order.device)
     place = place[: hyp.key.shape[0]]
     run = run[place]
-    return place - starts[run], table[:, run]
+    counts = table[:-1].view(len(refs), -1).index_select(1, column[run])
+    return place - starts[run], counts
 
 
 def spread(refs: Sequence[Keys], groups: int) -> Tensor:

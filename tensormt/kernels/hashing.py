@@ -7,13 +7,14 @@ a key with probability 2⁻⁶⁴; the tests compare every key with exact intern
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
 import torch
 from torch import Tensor
 
-__all__ = ["POWER", "mix", "odd", "odd_table", "of_strings", "pair"]
+__all__ = ["POWER", "mix", "odd", "odd_table", "of_few", "of_strings", "pair"]
 
 
 def _signed(constant: int) -> int:
@@ -71,3 +72,23 @@ def of_strings(data: np.ndarray, offsets: np.ndarray) -> Tensor:
     place = torch.arange(len(data), device="cpu") - start[owner]
     scrambled = mix((place << 8) + torch.from_numpy(data.astype(np.int64)) + _GOLDEN)
     return pair(torch.zeros_like(lengths).index_add_(0, owner, scrambled), lengths)
+
+
+_MOST_KNOWN = 1 << 16
+_known: dict[str, int] = {}
+
+
+def of_few(strings: Sequence[str]) -> Tensor:
+    """`of_strings` of a few strings, int64 [n]; tens of thousands hashed before are remembered."""
+    found = [_known.get(text) for text in strings]
+    if None in found:
+        fresh = [text for text, key in zip(strings, found, strict=True) if key is None]
+        data = [text.encode() for text in fresh]
+        edges = np.cumsum([0, *map(len, data)])
+        keys = of_strings(np.frombuffer(b"".join(data), np.uint8), edges).tolist()
+        if len(_known) > _MOST_KNOWN:
+            _known.clear()
+        _known.update(zip(fresh, keys, strict=True))
+        rest = iter(keys)
+        found = [next(rest) if key is None else key for key in found]
+    return torch.tensor(found, dtype=torch.int64, device="cpu")

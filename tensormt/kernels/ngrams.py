@@ -68,8 +68,10 @@ def compare(hyp: Tensor, refs: Tensor, max_order: int) -> list[Order]:
             rank = rank[:, :-1] & rank[:, 1:]
             same = same[:-1, :-1] & same[1:, 1:]
         # n-grams that would reach into the next reference end at the row of padding
-        rows = [same[r * width : (r + 1) * width].sum(0, dtype=dtype) for r in range(number)]
-        orders.append(Order(rank.sum(0, dtype=dtype), torch.stack(rows)))
+        last = (number - 1) * width
+        each = same[:last].view(number - 1, width, *same.shape[1:]).sum(1, dtype=dtype)
+        end = same[last:].sum(0, keepdim=True, dtype=dtype)
+        orders.append(Order(rank.sum(0, dtype=dtype), torch.cat([each, end])))
     return orders
 
 

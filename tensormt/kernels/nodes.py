@@ -28,7 +28,8 @@ class Nodes:
     """Flat nodes of B trees, int64: parent, label and word [n], offsets [B+1].
 
     `width` is the length of the longest tree (or more), known to the host. `known_depth` and
-    `known_position` are given where a reader has them anyway.
+    `known_position` are given where a reader has them anyway, `relation` [n] where the arcs of
+    dependency trees have names.
     """
 
     parent: Tensor
@@ -38,6 +39,7 @@ class Nodes:
     width: int
     known_depth: Tensor | None = field(default=None, repr=False)
     known_position: Tensor | None = field(default=None, repr=False)
+    relation: Tensor | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return self.parent.shape[0]
@@ -130,7 +132,7 @@ class Nodes:
         """The same nodes on another device."""
         moved = [
             None if tensor is None else tensor.to(device)
-            for tensor in (self.known_depth, self.known_position)
+            for tensor in (self.known_depth, self.known_position, self.relation)
         ]
         return Nodes(
             self.parent.to(device),
@@ -143,7 +145,8 @@ class Nodes:
 
     def rows(self, start: int, stop: int) -> Nodes:
         """The nodes of the trees start…stop-1, as views: one host sync."""
-        first, last = self.offsets[[start, stop]].tolist()
+        ends = self.offsets[start : stop + 1 : max(stop - start, 1)].tolist()
+        first, last = ends[0], ends[-1]
         parent = self.parent[first:last]
         return Nodes(
             torch.where(parent < 0, -1, parent - first) if first else parent,
@@ -153,6 +156,7 @@ class Nodes:
             self.width,
             None if self.known_depth is None else self.known_depth[first:last],
             None if self.known_position is None else self.known_position[first:last],
+            None if self.relation is None else self.relation[first:last],
         )
 
     @staticmethod
@@ -167,6 +171,7 @@ class Nodes:
             shift += len(part)
         depths = [part.known_depth for part in parts if part.known_depth is not None]
         positions = [part.known_position for part in parts if part.known_position is not None]
+        relations = [part.relation for part in parts if part.relation is not None]
         return Nodes(
             torch.cat(parent),
             torch.cat([part.label for part in parts]),
@@ -175,6 +180,7 @@ class Nodes:
             max(part.width for part in parts),
             torch.cat(depths) if len(depths) == len(parts) else None,
             torch.cat(positions) if len(positions) == len(parts) else None,
+            torch.cat(relations) if len(relations) == len(parts) else None,
         )
 
     def keys_of(self, names: Tensor) -> Tensor:

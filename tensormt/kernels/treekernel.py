@@ -107,14 +107,24 @@ Visit = Callable[[Tensor, Tensor, Tensor], object]
 
 
 def log_kernel(
-    a: Side, b: Side, decay: float, first: int = 1, visit: Visit | None = None
+    a: Side,
+    b: Side,
+    decay: float,
+    first: int = 1,
+    visit: Visit | None = None,
+    *,
+    ahead: int = 0,
+    only: int | None = None,
 ) -> Tensor:
-    """log K of each pair of trees (tree i of a, tree i of b), float64 [B]; -inf where K is 0.
+    """log K of each pair of trees (tree i of a, tree i + ahead of b), float64 [B]; -inf for K = 0.
 
-    `first` is the number of the first tree, for errors; `visit` is called with all node pairs, band
-    by band: the numbers of their nodes among those of a and of b, and log C, [p] each.
+    `first` is the number of the first tree, for errors; `only`: so many of the first trees of a,
+    with -inf for the others. `visit` is called with all node pairs, band by band: the numbers of
+    their nodes among those of a and of b, and log C, [p] each.
     """
-    low, count = _matches(a, b)
+    low, count = _matches(a, b, ahead)
+    if only is not None:
+        count = torch.where(a.segment < only, count, 0)
     pairs = torch.zeros(a.trees, dtype=torch.int64, device=count.device)
     sizes = pairs.index_add_(0, a.segment, count).tolist()
     peak = torch.full(pairs.shape, -math.inf, dtype=torch.float64, device=count.device)
@@ -133,15 +143,19 @@ def _deepest_first(a: Side, start: int, stop: int) -> Tensor:
     return take(rows, argsort(take(a.level, rows)))
 
 
-def _matches(a: Side, b: Side) -> tuple[Tensor, Tensor]:
-    """For each inner node of a: the first node of b with its key, and the number of these."""
-    if a is b:
+def _matches(a: Side, b: Side, ahead: int) -> tuple[Tensor, Tensor]:
+    """For each inner node of a: the first node of b with its key, and the number of these.
+
+    The trees of b are counted from the tree `ahead`.
+    """
+    if a is b and not ahead:
         return a.start, a.size
-    low = search(b.key, a.key)
+    key = a.key + (ahead << _NAME_BITS) if ahead else a.key
+    low = search(b.key, key)
     # one spare key at the end, which equals none, stands for all that lie behind the last
     keys = torch.cat([b.key, b.key.new_full((1,), -1)])
     sizes = torch.cat([b.size, b.size.new_zeros(1)])
-    return low, torch.where(take(keys, low) == a.key, take(sizes, low), 0)
+    return low, torch.where(take(keys, low) == key, take(sizes, low), 0)
 
 
 def _groups(sizes: list[int], first: int) -> Iterator[tuple[int, int]]:

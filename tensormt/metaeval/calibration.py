@@ -13,12 +13,13 @@ import torch
 from torch import Tensor
 
 from tensormt.errors import TensorMTError
-from tensormt.metaeval.correlation import full_mask
+from tensormt.metaeval.checks import CHECKED, TABLE, paired
 
 # Pairs that tie calibration sorts at most: some 80 bytes each.
 MOST = 1 << 25
 
 
+@CHECKED
 def calibrated_accuracy(
     human: Tensor,
     metric: Tensor,
@@ -32,7 +33,9 @@ def calibrated_accuracy(
     a pair are left out of the mean; times int64 [..., G] is how often each group counts. Pooled,
     all pairs weigh the same, whatever group they are of.
     """
-    real = full_mask(human, mask).to(torch.int64)
+    TABLE(human, "human")
+    human, metric, real = paired(human, metric, mask)
+    real = real.to(torch.int64)
     items = human.shape[-1]
     if human.shape[-2] * items * (items - 1) // 2 > MOST:
         raise TensorMTError(
@@ -45,6 +48,11 @@ def calibrated_accuracy(
     gap = _gaps(metric, i, j)
     share = used if pooled else used / used.sum(dim=-1, keepdim=True).clamp(min=1)
     if times is not None:
+        if times.shape[-1:] != human.shape[-2:-1]:
+            raise TensorMTError(
+                f"times of shape {list(times.shape)}: expected how often each of "
+                f"{human.shape[-2]} groups counts"
+            )
         share = share * times[..., None]
     tied = (share * (by_human == 0)).flatten(-2)
     agreed = (share * ((by_human == gap.sign()) & (by_human != 0))).flatten(-2)

@@ -10,17 +10,13 @@ not exist: NaN.
 import torch
 from torch import Tensor
 
-
-def full_mask(x: Tensor, mask: Tensor | None) -> Tensor:
-    """Return the mask itself, or one that is True everywhere, of the shape of x."""
-    if mask is None:
-        return torch.ones(x.shape, dtype=torch.bool, device=x.device)
-    return mask.expand(x.shape)
+from tensormt.metaeval.checks import CHECKED, full_mask, paired
 
 
+@CHECKED
 def pearson(x: Tensor, y: Tensor, mask: Tensor | None = None) -> Tensor:
     """Return Pearson's r of x and y, float64 [...]; x, y [..., N], mask bool or int64 [..., N]."""
-    times = full_mask(x, mask)
+    x, y, times = paired(x, y, mask)
     x, y = (_centred(side.to(torch.float64), times) for side in (x, y))
     if times.dtype != torch.bool:
         x, y = (side * times.to(torch.float64).sqrt() for side in (x, y))
@@ -39,6 +35,7 @@ def _centred(side: Tensor, times: Tensor) -> Tensor:
     return (side - mean).masked_fill(~real | (low >= high), 0.0)
 
 
+@CHECKED
 def ranks(x: Tensor, mask: Tensor | None = None) -> Tensor:
     """Return ranks from 1 in rising order, ties sharing their mean, float64 [..., N].
 
@@ -54,6 +51,8 @@ def ranks(x: Tensor, mask: Tensor | None = None) -> Tensor:
     return (below + above + 1) / 2.0
 
 
+@CHECKED
 def spearman(x: Tensor, y: Tensor, mask: Tensor | None = None) -> Tensor:
     """Return Spearman's ρ of x and y, float64 [...]; shapes as `pearson`."""
-    return pearson(ranks(x, mask), ranks(y, mask), mask)
+    x, y, times = paired(x, y, mask)
+    return pearson(ranks(x, times), ranks(y, times), times)

@@ -19,8 +19,10 @@ import torch
 from torch import Tensor
 
 from tensormt.errors import TensorMTError
+from tensormt.given import one_of
 from tensormt.kernels.inversions import settled
 from tensormt.metaeval.calibration import calibrated_accuracy, outcomes
+from tensormt.metaeval.checks import CHECKED, check_tables
 from tensormt.metaeval.levels import agreement, check, group
 from tensormt.metaeval.pairs import FORMULAS, Pairs, count_pairs, count_pairs_apart
 from tensormt.metaeval.resample import TableStatistic, exchanged, p_value, standardised, swaps
@@ -53,6 +55,7 @@ class Sums:
     turned: bool = False  # groups are columns of the table, which is drawn by rows
 
 
+@CHECKED
 def exchange(
     human: Tensor,
     metrics: Tensor,
@@ -69,9 +72,8 @@ def exchange(
     Only outputs count that people and all metrics have scored. units: see `default_units`.
     """
     check(statistic, grouping, least_gap)
-    units = units or default_units(grouping)
-    if units not in UNITS:
-        raise TensorMTError(f"units={units!r} is unknown: use one of {', '.join(UNITS)}")
+    check_tables(human, metrics)
+    units = default_units(grouping) if units is None else one_of(UNITS)(units, "units")
     real = ~(human.isnan() | metrics.isnan().any(dim=0))
     human = human.masked_fill(~real, torch.nan)
     metrics = torch.stack([standardised(table, real) for table in settled(metrics)])

@@ -14,7 +14,10 @@ from typing import NamedTuple
 from torch import Tensor
 
 from tensormt.errors import TensorMTError
+from tensormt.given import one_of
+from tensormt.metaeval.checks import CHECKED
 from tensormt.metaeval.correlation import pearson
+from tensormt.metaeval.levels import STATISTICS
 
 # variance of artanh r: above / (n - below)
 _FISHER = {"pearson": (1.0, 3), "spearman": (1.06, 3), "tau_b": (0.437, 4)}
@@ -28,12 +31,14 @@ class Theory(NamedTuple):
     high: float | None
 
 
+@CHECKED
 def theory(statistic: str, human: Tensor, metric: Tensor, confidence: float = 0.95) -> Theory:
     """Return what theory says of the correlation of two rows of scores [N]; NaN: no score."""
     from scipy import stats
 
-    if statistic not in _FISHER:
+    if one_of((*STATISTICS, "spa"))(statistic, "statistic") not in _FISHER:
         return Theory(None, None, None)
+    human, metric = _rows(human, metric)
     real = ~(human.isnan() | metric.isnan())
     x, y = human[real].numpy(), metric[real].numpy()
     above, below = _FISHER[statistic]
@@ -49,12 +54,23 @@ def theory(statistic: str, human: Tensor, metric: Tensor, confidence: float = 0.
     return Theory(float(found.pvalue), low, high)
 
 
+def _rows(*sides: Tensor) -> tuple[Tensor, ...]:
+    """Rows of scores of the same items."""
+    for side in sides:
+        if side.dim() != 1 or side.shape != sides[0].shape:
+            told = " and ".join(str(list(side.shape)) for side in sides)
+            raise TensorMTError(f"scores of shapes {told}: expected rows of the same items")
+    return sides
+
+
+@CHECKED
 def williams(
     human: Tensor, first: Tensor, second: Tensor, two_sided: bool = True
 ) -> tuple[float, float]:
     """Return the difference of two correlations (Pearson) with people, rows [N], and its p."""
     from scipy import stats
 
+    human, first, second = _rows(human, first, second)
     real = ~(human.isnan() | first.isnan() | second.isnan())
     n = int(real.sum())
     if n < 4:

@@ -21,9 +21,11 @@ import torch
 from torch import Tensor
 
 from tensormt.errors import TensorMTError
+from tensormt.given import one_of
 from tensormt.kernels.inversions import settled
 from tensormt.metaeval import pairs
 from tensormt.metaeval.calibration import calibrated_accuracy
+from tensormt.metaeval.checks import CHECKED, check_tables
 from tensormt.metaeval.correlation import pearson, spearman
 
 GROUPINGS = ("segment", "system", "pooled", "none")
@@ -50,12 +52,8 @@ STATISTICS = (
 
 def check(statistic: str, grouping: str, least_gap: float = 0.0) -> None:
     """Raise an error that says which statistics and groupings there are and go together."""
-    if statistic not in STATISTICS:
-        raise TensorMTError(
-            f"statistic {statistic!r} is unknown: use one of {', '.join(STATISTICS)}"
-        )
-    if grouping not in GROUPINGS:
-        raise TensorMTError(f"grouping {grouping!r} is unknown: use one of {', '.join(GROUPINGS)}")
+    one_of(STATISTICS)(statistic, "statistic")
+    one_of(GROUPINGS)(grouping, "grouping")
     if grouping == "pooled" and statistic in _OF_ITEMS:
         known = ", ".join([*pairs.FORMULAS, "accuracy_ties"])
         raise TensorMTError(f"grouping 'pooled' pools pairs, {statistic} has none: use {known}")
@@ -75,6 +73,7 @@ def group(table: Tensor, grouping: str) -> Tensor:
     return table.flatten(-2)[..., None, :]
 
 
+@CHECKED
 def agreement(
     human: Tensor,
     metric: Tensor,
@@ -92,11 +91,7 @@ def agreement(
     pairs that people set apart by less do not count.
     """
     check(statistic, grouping, least_gap)
-    if human.shape[-2:] != metric.shape[-2:]:
-        raise TensorMTError(
-            f"human scores are {list(human.shape[-2:])}, metric scores {list(metric.shape[-2:])}:"
-            " both must be [systems, segments] of the same test set"
-        )
+    check_tables(human, metric, systems, segments)
     mask = ~(human.isnan() | metric.isnan())
     by_segment = grouping in ("segment", "pooled")
     # Weights of whole groups come in at their mean, so that groups are computed once for all draws.
@@ -128,6 +123,7 @@ def _mean(values: Tensor, times: Tensor | None) -> Tensor:
     return (values.nan_to_num() * times).sum(dim=-1) / times.sum(dim=-1)
 
 
+@CHECKED
 def system_agreement(
     human: Tensor,
     metric: Tensor,
@@ -141,12 +137,20 @@ def system_agreement(
     return agreement(*table, statistic, "none", least_gap=least_gap, systems=systems)
 
 
+@CHECKED
 def document_means(scores: Tensor, documents: Tensor, count: int) -> Tensor:
     """Return the mean of the segments that have a score per document, [..., N] -> [..., D].
 
     documents int64 [N] is the number of each segment's document, count is D; NaN without a score.
     Means that are equal on paper are equal here (`settled`): the last bit breaks no tie.
     """
+    here = documents.device.type == "cpu"  # elsewhere the device says it itself
+    inside = not here or bool(((documents >= 0) & (documents < count)).all())
+    if documents.shape != scores.shape[-1:] or not inside:
+        raise TensorMTError(
+            f"documents of shape {list(documents.shape)} for scores of shape {list(scores.shape)}:"
+            f" expected the number of each segment's document, from 0 to {count - 1}"
+        )
     real = ~scores.isnan()
     out = torch.zeros((*scores.shape[:-1], count), dtype=torch.float64, device=scores.device)
     total = out.index_add(-1, documents, scores.to(torch.float64).masked_fill(~real, 0.0))

@@ -24,7 +24,7 @@ import torch
 from torch import Tensor
 
 from tensormt.kernels.inversions import compare_orders
-from tensormt.metaeval.correlation import full_mask
+from tensormt.metaeval.checks import CHECKED, paired
 
 # Cells alive at a time.
 BLOCK = 1 << 20
@@ -66,12 +66,13 @@ class Pairs:
         return Pairs(*(table if times is None else table * times[..., None]).sum(-2).unbind(-1))
 
 
+@CHECKED
 def count_pairs(human: Tensor, metric: Tensor, mask: Tensor | None = None) -> Pairs:
     """Count the pairs of real items by how both sides order them; see `inversions`.
 
     human, metric [..., N], mask bool or int64 [..., N].
     """
-    times = full_mask(human, mask)
+    human, metric, times = paired(human, metric, mask)
     shape, items = human.shape[:-1], human.shape[-1]
     human, metric, times = (side.reshape(-1, items) for side in (human, metric, times))
     count, squares = times.sum(dim=-1), (times * times).sum(dim=-1)
@@ -86,6 +87,7 @@ def count_pairs(human: Tensor, metric: Tensor, mask: Tensor | None = None) -> Pa
     return Pairs(*(kind.reshape(shape) for kind in kinds))
 
 
+@CHECKED
 def count_pairs_apart(
     human: Tensor, metric: Tensor, mask: Tensor | None = None, least_gap: float = 0.0
 ) -> Pairs:
@@ -93,7 +95,8 @@ def count_pairs_apart(
 
     WMT's DARR: 25 points of raw direct assessment.
     """
-    times = full_mask(human, mask).to(torch.int64)
+    human, metric, times = paired(human, metric, mask)
+    times = times.to(torch.int64)
     shape, items = human.shape[:-1], human.shape[-1]
     human, metric, times = (side.reshape(-1, items) for side in (human, metric, times))
     counts = torch.zeros((3, len(human)), dtype=torch.int64, device=human.device)
@@ -134,25 +137,29 @@ FORMULAS: dict[str, Callable[[Pairs], Tensor]] = {
 }
 
 
+@CHECKED
 def tau_a(human: Tensor, metric: Tensor, mask: Tensor | None = None) -> Tensor:
     """Return tau-a, float64 [...]; shapes as `count_pairs`."""
     return FORMULAS["tau_a"](count_pairs(human, metric, mask))
 
 
+@CHECKED
 def tau_b(human: Tensor, metric: Tensor, mask: Tensor | None = None) -> Tensor:
     """Return tau-b, float64 [...]; NaN where one side is constant."""
     return FORMULAS["tau_b"](count_pairs(human, metric, mask))
 
 
+@CHECKED
 def tau_c(human: Tensor, metric: Tensor, mask: Tensor | None = None) -> Tensor:
     """Return Stuart's tau-c, float64 [...]; NaN where one side is constant."""
-    times = full_mask(human, mask)
+    human, metric, times = paired(human, metric, mask)
     items = times.sum(dim=-1).to(torch.float64)
     fewest = torch.minimum(_different(human, times > 0), _different(metric, times > 0))
     balance = count_pairs(human, metric, times).balance
     return 2 * balance / (items**2 * (fewest - 1) / fewest)
 
 
+@CHECKED
 def tau_wmt10(
     human: Tensor, metric: Tensor, mask: Tensor | None = None, least_gap: float = 0.0
 ) -> Tensor:
@@ -162,16 +169,19 @@ def tau_wmt10(
     return FORMULAS["tau_wmt10"](count_pairs(human, metric, mask))
 
 
+@CHECKED
 def tau_wmt13(human: Tensor, metric: Tensor, mask: Tensor | None = None) -> Tensor:
     """Return the tau of WMT 2013, float64 [...]."""
     return FORMULAS["tau_wmt13"](count_pairs(human, metric, mask))
 
 
+@CHECKED
 def tau_wmt14(human: Tensor, metric: Tensor, mask: Tensor | None = None) -> Tensor:
     """Return the tau of WMT 2014-2016, float64 [...]."""
     return FORMULAS["tau_wmt14"](count_pairs(human, metric, mask))
 
 
+@CHECKED
 def accuracy(human: Tensor, metric: Tensor, mask: Tensor | None = None) -> Tensor:
     """Return the share of pairs ordered or tied alike, float64 [...]."""
     return FORMULAS["accuracy"](count_pairs(human, metric, mask))

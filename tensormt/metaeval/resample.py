@@ -17,7 +17,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from tensormt.data.lines import items_of
 from tensormt.errors import TensorMTError
+from tensormt.given import function, given, number, on_device, one_of, optional, whole
+from tensormt.metaeval.checks import CHECKED, MOST, check_tables
 
 # Human and metric scores of R redrawn tables, float64 [R,S,N] both -> their agreement [R].
 TableStatistic = Callable[[Tensor, Tensor], Tensor]
@@ -54,6 +57,16 @@ def chunks(resamples: int, cells: int) -> list[int]:
     return [min(step, resamples - start) for start in range(0, resamples, step)]
 
 
+@given(
+    statistic=function,
+    systems=whole(1),
+    segments=whole(1),
+    resamples=whole(1, MOST),
+    level=number(0, 1, above=True),
+    cells=optional(whole(1)),
+    seed=whole(),
+    device=on_device,
+)
 def bootstrap(
     statistic: DrawStatistic,
     systems: int,
@@ -70,16 +83,17 @@ def bootstrap(
 
     draw: "segments", "systems" or both; cells: numbers that the statistic of one draw holds.
     """
-    if resamples < 1 or not 0 < level < 1:
-        raise TensorMTError(f"resamples={resamples}, level={level}: expected ≥ 1 and 0 < level < 1")
-    if not draw or set(draw) - {"systems", "segments"}:
-        raise TensorMTError(f"draw={list(draw)}: expected systems, segments or both")
+    drawn = items_of(draw, "draw")
+    if not drawn or not all(unit in ("systems", "segments") for unit in map(str, drawn)):
+        raise TensorMTError(f"draw is {drawn}: expected systems, segments or both")
+    if level == 1:
+        raise TensorMTError("an interval at level 1 holds everything: choose less, such as 0.95")
     random = torch.Generator(device=device).manual_seed(seed)
     found = []
     for size in chunks(resamples, cells or systems * segments):
         # Segments first: the same seed draws the same segments, whether systems are drawn or not.
-        of_segments = _times(size, segments, random) if "segments" in draw else None
-        of_systems = _times(size, systems, random) if "systems" in draw else None
+        of_segments = _times(size, segments, random) if "segments" in drawn else None
+        of_systems = _times(size, systems, random) if "systems" in drawn else None
         found.append(statistic(of_systems, of_segments))
     edges = torch.tensor([(1 - level) / 2, (1 + level) / 2], dtype=torch.float64)
     low, high = torch.nanquantile(torch.cat(found).cpu(), edges).tolist()
@@ -113,6 +127,7 @@ def p_value(null: Tensor, seen: Tensor, two_sided: bool = True) -> Tensor:
     return ((null >= seen - MARGIN).sum(dim=0) + 1).to(torch.float64) / (len(null) + 1)
 
 
+@CHECKED
 def permutation(
     human: Tensor,
     first: Tensor,
@@ -125,6 +140,7 @@ def permutation(
     seed: int = 12345,
 ) -> Difference:
     """Test whether metric ``first`` agrees better with people than ``second``; tables [S,N]."""
+    function(statistic, "statistic")
     seen, null = exchanged(human, first, second, statistic, units, resamples, seed)
     return Difference(float(seen), float(p_value(null, seen, two_sided)))
 
@@ -143,9 +159,10 @@ def exchanged(
 
     cells: numbers that the statistic of one draw holds, where it is more than a table.
     """
+    check_tables(human, first)
+    check_tables(human, second)
     shapes = {"both": human.shape, "systems": (len(human), 1), "segments": (1, human.shape[1])}
-    if units not in shapes:
-        raise TensorMTError(f"units={units!r} is unknown: use one of {', '.join(shapes)}")
+    one_of(shapes)(units, "units")
     real = ~(human.isnan() | first.isnan() | second.isnan())
     human = human.masked_fill(~real, torch.nan)
     first, second = standardised(first, real), standardised(second, real)

@@ -20,6 +20,7 @@ import torch
 from torch import Tensor
 
 from tensormt.errors import TensorMTError
+from tensormt.metaeval.checks import CHECKED, check_tables
 
 PERMUTATIONS = 1000
 SEED = 4
@@ -81,6 +82,7 @@ def _normal(seen: Tensor, square: Tensor, scale: Tensor) -> Tensor:
     return p.where(real, torch.ones_like(p)).to(torch.float64)
 
 
+@CHECKED
 def soft_pairwise_accuracy(
     human: Tensor, metric: Tensor, *, permutations: int = PERMUTATIONS, seed: int = SEED
 ) -> Tensor:
@@ -88,6 +90,7 @@ def soft_pairwise_accuracy(
 
     An output counts where both have a score that is not NaN.
     """
+    check_tables(human, metric)
     return spa_against(human, permutations, seed)(metric)
 
 

@@ -26,7 +26,7 @@ from tensormt.ngram.references import References
 from tensormt.reading import Tokens
 from tensormt.text.tokenizer import check_name
 from tensormt.text.tokens import TokenBatch
-from tensormt.typed import Name, Whole, YesNo
+from tensormt.typed import Name, Whole, YesNo, described
 
 __all__ = ["NgramMetric", "TestSetMetric", "choose", "occurrences"]
 
@@ -45,8 +45,8 @@ def occurrences(batch: TokenBatch, max_order: int) -> Occurrences:
 
 def choose(what: str, value: str, known: Sequence[str]) -> str:
     """The value, if it is one of the known ones."""
-    if value not in known:
-        raise TensorMTError(f"unknown {what} {value!r}: choose one of {', '.join(known)}")
+    if not isinstance(value, str) or value not in known:
+        raise TensorMTError(f"unknown {what} {described(value)}: choose one of {', '.join(known)}")
     return value
 
 
@@ -86,8 +86,6 @@ class NgramMetric(Metric[TokenBatch]):
 
     def read(self, hyp: TokenBatch, refs: Sequence[TokenBatch]) -> tuple[TokenBatch, References]:
         """Hypothesis and prepared references in the case that the metric wants."""
-        for batch in (hyp, *refs):
-            self.reads.check(self.name, batch)
         self._seen = self.reads.of(hyp)
         ready = refs if isinstance(refs, References) else References(refs)
         return (hyp.lowered, ready.lowered) if self.lowercase else (hyp, ready)
@@ -149,6 +147,10 @@ class TestSetMetric(NgramMetric):
         self, max_order: int, tokenize: str, lowercase: bool, counts: Frequencies | None
     ) -> None:
         super().__init__(max_order, tokenize, lowercase)
+        if not isinstance(counts, Frequencies | None):
+            raise TensorMTError(
+                f"counts is {described(counts)}: count with Frequencies({max_order}).add(refs)"
+            )
         if counts is not None and counts.max_order < max_order:
             raise TensorMTError(
                 f"counts go up to order {counts.max_order}, the metric needs {max_order}: "

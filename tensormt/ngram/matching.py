@@ -48,7 +48,7 @@ def matches(
     longest = torch.maximum(hyp.lengths, refs.lengths.amax(0))
     order = argsort(longest)
     sizes = longest[order].tolist()
-    for low, high in cut(sizes):
+    for low, high in cut(sizes, len(refs)):
         rows = order[low:high]
         lengths, starts = hyp.lengths[rows], hyp.starts[rows]
         if sizes[high - 1] > LONGEST:

@@ -17,9 +17,10 @@ import torch
 from torch import Tensor
 
 from tensormt.errors import SegmentError, TensorMTError
+from tensormt.given import chosen, given, many, on_device, whole
 from tensormt.kernels.arrays import argsort
 from tensormt.kernels.columns import column_type, columns, cut, tailed
-from tensormt.kernels.counts import spread
+from tensormt.kernels.counts import Keys, spread
 from tensormt.kernels.ngrams import LONGEST, different, share
 from tensormt.metric import check_aligned
 from tensormt.ngram.frequencies import Frequencies
@@ -28,16 +29,18 @@ from tensormt.text.tokens import TokenBatch, unify
 
 __all__ = ["References"]
 
+# references: more of them are sorted, as comparing each with all others takes the square
+_COMPARED = 6
 # segments a chunk: keeps the groups of the counter few, so that keys keep their bits
 _CHUNK = 1024
+_ORDER = given(max_order=whole(1, 100))
 
 
 class References(Sequence[TokenBatch]):
     """R streams of B references with one dictionary; an empty segment is an absent reference."""
 
+    @given(streams=many(TokenBatch, "a batch of references by TokenBatch.from_text(lines)"))
     def __init__(self, streams: Sequence[TokenBatch]) -> None:
-        if not streams:
-            raise TensorMTError("no reference given: pass at least one batch of references")
         check_aligned(streams[0], streams)
         self.streams = unify(streams)
         self.dictionary = self.streams[0].dictionary
@@ -78,11 +81,13 @@ class References(Sequence[TokenBatch]):
         same = all(new is old for new, old in zip(lowered, self.streams, strict=True))
         return self if same else References(lowered)
 
+    @_ORDER
     def totals(self, max_order: int) -> Tensor:
         """The number of n-grams in each segment's references, int64 [B,N]."""
         orders = torch.arange(max_order, device=self.device)
         return (self.lengths[:, :, None] - orders).clamp_min(0).sum(0)
 
+    @_ORDER
     def spread(self, max_order: int) -> Tensor:
         """Different n-grams that stand in exactly 1…R references, int64 [B,N,R]."""
         if max_order not in self._spread:
@@ -95,6 +100,7 @@ class References(Sequence[TokenBatch]):
             self._spread[max_order] = torch.cat(parts)
         return self._spread[max_order]
 
+    @_ORDER
     def distinct(self, max_order: int) -> Tensor:
         """The number of different n-grams in each segment's references, int64 [B,N]."""
         if max_order not in self._distinct:
@@ -102,20 +108,35 @@ class References(Sequence[TokenBatch]):
             order = argsort(longest)
             sizes = longest[order].tolist()
             found = self.lengths.new_empty(self.segments, max_order)
-            for low, high in cut(sizes):
+            for low, high in cut(sizes, len(self)):
                 rows = order[low:high]
-                if sizes[high - 1] > LONGEST:
-                    part = References([stream[rows] for stream in self.streams])
-                    found[rows] = part.spread(max_order).sum(2)
+                if sizes[high - 1] > LONGEST or len(self) > _COMPARED:
+                    found[rows] = self._sorted(rows, max_order)
                 else:
                     found[rows] = different(self.columns(rows), self.lengths[:, rows], max_order)
             self._distinct[max_order] = found
         return self._distinct[max_order]
 
+    @cached_property
+    def _all(self) -> TokenBatch:
+        """All streams, one after the other."""
+        return TokenBatch.concat(self.streams)
+
+    def _sorted(self, rows: Tensor, max_order: int) -> Tensor:
+        """`distinct` of some segments by sorting all n-grams of all their references."""
+        size = rows.shape[0]
+        stream = torch.arange(len(self), device=rows.device)[:, None]
+        keys = ngrams(self._all[(stream * self.segments + rows).reshape(-1)], max_order)
+        # the groups count through stream after stream: modulo one stream they are the segment's
+        groups = size * max_order
+        return spread([Keys(keys.group % groups, keys.key)], groups).view(size, max_order)
+
+    @_ORDER
     def diversity(self, max_order: int) -> Tensor:
         """Different n-grams over all n-grams of the references (Eq. 4), float64 [B,N]; 0/0 is 1."""
         return share(self.distinct(max_order), self.totals(max_order))
 
+    @_ORDER
     def frequencies(self, max_order: int) -> Frequencies:
         """The n-gram counts of these references as a whole test set."""
         if max_order not in self._frequencies:
@@ -167,6 +188,7 @@ class References(Sequence[TokenBatch]):
         """The references of some of the segments."""
         return References([stream[index] for stream in self.streams])
 
+    @given(device=on_device)
     def to(self, device: str | torch.device) -> References:
         """The same references on a device."""
         return References([stream.to(device) for stream in self.streams])
@@ -176,7 +198,12 @@ class References(Sequence[TokenBatch]):
     @overload
     def __getitem__(self, index: slice) -> list[TokenBatch]: ...
     def __getitem__(self, index: int | slice) -> TokenBatch | list[TokenBatch]:
-        return self.streams[index]
+        places = chosen(index, len(self), "references")
+        if isinstance(places, slice):
+            found = self.streams[places]
+        else:
+            found = [self.streams[k] for k in places.tolist()]
+        return found[0] if isinstance(index, int) else found
 
     def __len__(self) -> int:
         return len(self.streams)

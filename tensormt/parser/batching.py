@@ -6,6 +6,7 @@ random before sorting, so that the company a sentence keeps changes from epoch t
 
 import random
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -45,12 +46,18 @@ class Corpus:
             torch.tensor([(0, i, j, label[name]) for i, j, name in e.spans]) for e in examples
         ]
 
+    def chosen(self, shuffle: random.Random) -> list[int]:
+        """The sentences of one epoch: each once."""
+        return list(range(len(self.types)))
+
     def plan(self, budget: int, shuffle: random.Random) -> list[list[int]]:
         """Sentence numbers of each batch, in random order."""
-        keys = [len(row) * (1 + 0.1 * shuffle.random()) for row in self.types]
+        chosen = self.chosen(shuffle)
+        keys = [len(self.types[i]) * (1 + 0.1 * shuffle.random()) for i in chosen]
         plan: list[list[int]] = []
         size = 0
-        for i in sorted(range(len(keys)), key=keys.__getitem__):
+        for k in sorted(range(len(keys)), key=keys.__getitem__):
+            i = chosen[k]
             if not plan or size + len(self.types[i]) > budget:
                 plan.append([])
                 size = 0
@@ -59,8 +66,8 @@ class Corpus:
         shuffle.shuffle(plan)
         return plan
 
-    def batch(self, members: list[int]) -> Batch:
-        """The sentences `members` as one padded batch."""
+    def numbers(self, members: list[int]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Words and types int64 [B,T], characters of the types [U,C], and lengths [B]."""
         rows = [self.types[i] for i in members]
         lengths = torch.tensor([len(row) for row in rows])
         padded = torch.nn.utils.rnn.pad_sequence(rows, True, -1)
@@ -68,8 +75,13 @@ class Corpus:
         chars = self.chars[used]
         chars = chars[:, : int(chars.ne(0).sum(-1).max())]
         words = self.word[padded.clamp(min=0)].masked_fill(padded < 0, 0)
+        return words, types, chars, lengths
+
+    def batch(self, members: list[int]) -> Any:
+        """The sentences `members` as one padded batch."""
+        numbers = self.numbers(members)
         spans = torch.cat([self.spans[i] for i in members])
         spans[:, 0] = torch.repeat_interleave(
-            torch.arange(len(rows)), torch.tensor([len(self.spans[i]) for i in members])
+            torch.arange(len(members)), torch.tensor([len(self.spans[i]) for i in members])
         )
-        return Batch(words, types, chars, lengths, spans)
+        return Batch(*numbers, spans)

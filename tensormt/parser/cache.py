@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from tensormt.errors import TensorMTError
-from tensormt.parser.parser import Parser
+from tensormt.parser.named import TextParser, open_parser
 from tensormt.trees.batch import TreeBatch
 from tensormt.trees.sources import TreeSource, read_lines, write_lines
 
@@ -34,21 +34,22 @@ __all__ = ["CachedParser", "tree_source"]
 _MOST = 100_000  # trees held in memory
 _PAGES = 32  # batches they may lie in before they are put together
 _AT_ONCE = 500  # keys in one query
+_PATIENCE = 20  # seconds to wait where another process holds the database
 
 
 def tree_source(
-    parser: TreeSource | Parser | str | PathLike[str] | None, device: Any = None
+    parser: TreeSource | TextParser | str | PathLike[str] | None, device: Any = None
 ) -> TreeSource | None:
     """What makes trees of text: a source as it is, a parser (or its name) with a memory."""
-    if parser is None or (callable(parser) and not isinstance(parser, Parser)):
+    if parser is None or callable(parser):
         return parser
-    if not isinstance(parser, Parser | str | PathLike):
+    if isinstance(parser, str | PathLike):
+        parser = open_parser(parser, device=device)
+    if not isinstance(parser, TextParser):
         raise TensorMTError(
-            f"parser is {type(parser).__name__}: expected 'default', a path, a Parser or a source "
-            "of trees"
+            f"parser is {type(parser).__name__}: expected 'default', 'ud:de', a path, a Parser or "
+            "a source of trees"
         )
-    if not isinstance(parser, Parser):
-        parser = Parser.load(parser, device=device)
     return CachedParser(parser)
 
 
@@ -61,7 +62,7 @@ class CachedParser:
 
     def __init__(
         self,
-        parser: Parser,
+        parser: TextParser,
         folder: Path | None = None,
         progress: Callable[[int], object] | None = None,
         *,
@@ -83,6 +84,11 @@ class CachedParser:
     def fingerprint(self) -> str:
         """That of the parser."""
         return self.parser.fingerprint
+
+    @property
+    def kind(self) -> str:
+        """Of the trees."""
+        return self.parser.kind
 
     def __call__(self, lines: Sequence[str | None]) -> TreeBatch:
         """The trees of the segments; an empty one has an empty tree."""
@@ -274,7 +280,8 @@ def _connect(folder: Path | None, fingerprint: str) -> sqlite3.Connection:
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     path = folder / f"{name}.sqlite"
     path.touch(mode=0o600)
-    database = sqlite3.connect(path, timeout=60, check_same_thread=False)
+    path.chmod(0o600)  # one that an older version made
+    database = sqlite3.connect(path, timeout=_PATIENCE, check_same_thread=False)
     database.execute("PRAGMA journal_mode=WAL")
     database.execute("PRAGMA synchronous=NORMAL")
     with database:

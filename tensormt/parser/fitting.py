@@ -23,7 +23,7 @@ from tensormt.parser.model import Settings
 from tensormt.parser.network import Network
 from tensormt.parser.parser import Parser
 from tensormt.parser.recipe import Recipe
-from tensormt.parser.training import Trainer
+from tensormt.parser.training import Run, Trainer
 from tensormt.parser.treebank import narrow_labels, read_treebank, read_vectors, vocabularies
 from tensormt.trees.batch import TreeBatch
 
@@ -85,7 +85,7 @@ def check_folder(folder: Path, inputs: Sequence[Path]) -> None:
         outputs.output_path(folder / name, inputs)
 
 
-def check_resume(folder: Path, recipe: Recipe) -> None:
+def check_resume(folder: Path, recipe: Any) -> None:
     """Refuse to go on with a run that was started with another recipe (but for the epochs)."""
     path = folder / RECIPE
     if not (folder / CHECKPOINT).exists() or not path.exists():
@@ -95,6 +95,12 @@ def check_resume(folder: Path, recipe: Recipe) -> None:
     if changed:
         names = ", ".join(f"{name} {old.get(name)} → {new[name]}" for name in changed)
         raise TensorMTError(f"{folder}: a run goes on with its own recipe; changed: {names}")
+
+
+def write_recipe(folder: Path, recipe: Any) -> None:
+    """Keep the recipe beside the parser."""
+    with outputs.whole_file(outputs.output_path(folder / RECIPE)) as file:
+        file.write(f"{json.dumps(asdict(recipe), indent=1)}\n".encode())
 
 
 def fit(
@@ -128,34 +134,48 @@ def fit(
             f"train with --embedding {size}"
         )
     settings, corpus = make_settings(train, vectors, recipe, hyphens)
-    with outputs.whole_file(outputs.output_path(folder / RECIPE)) as file:
-        file.write(f"{json.dumps(asdict(recipe), indent=1)}\n".encode())
+    write_recipe(folder, recipe)
     where = torch.device("cpu") if device is None else device
     trainer = Trainer(settings, recipe, folder, vectors, where)
     if resume:
-        _take_up(trainer, folder)
-    while trainer.epoch < recipe.epochs:
-        if epoch_bar is None:
-            loss = trainer.train_epoch(corpus, lambda _: None)
-        else:
-            with epoch_bar(trainer.epoch + 1, len(corpus.types)) as bar:
-                loss = trainer.train_epoch(corpus, bar)
-        trainer.swap()
+        take_up(trainer, folder)
+
+    def figures() -> dict[str, float]:
         network = Network(trainer.parser, settings, where, True)
-        figures = score(Parser(network, "training", hyphens=hyphens), dev)
-        figures = {"epoch": trainer.epoch, "loss": loss, **figures}
-        trainer.history.append(figures)
-        if not figures["f1"] <= trainer.best.get("f1", -1.0):  # NaN, where nothing is to be found
-            trainer.best = figures
-            made = {"recipe": asdict(recipe), "dev": figures}
-            store.save(folder, trainer.model, {**settings, "training": made})
-        trainer.swap()
-        trainer.save()
-        report(figures)
+        return score(Parser(network, "training", hyphens=hyphens), dev)
+
+    work(trainer, corpus, figures, "f1", epoch_bar, report)
     return Parser.load(folder, device=device)
 
 
-def _take_up(trainer: Trainer, folder: Path) -> None:
+def work(
+    run: Run,
+    corpus: Corpus,
+    evaluate: Callable[[], dict[str, float]],
+    best: str,
+    epoch_bar: Callable[[int, int], Any] | None,
+    report: Callable[[dict[str, float]], object],
+) -> None:
+    """Train all epochs that are left; the parser with the best figure so far lies in the folder."""
+    while run.epoch < run.recipe.epochs:
+        if epoch_bar is None:
+            loss = run.train_epoch(corpus, lambda _: None)
+        else:
+            with epoch_bar(run.epoch + 1, len(corpus.types)) as bar:
+                loss = run.train_epoch(corpus, bar)
+        run.swap()
+        figures = {"epoch": run.epoch, "loss": loss, **evaluate()}
+        run.history.append(figures)
+        if not figures[best] <= run.best.get(best, -1.0):  # NaN, where nothing is to be found
+            run.best = figures
+            made = {"recipe": asdict(run.recipe), "dev": figures}
+            store.save(run.folder, run.model, {**run.settings, "training": made})
+        run.swap()
+        run.save()
+        report(figures)
+
+
+def take_up(trainer: Run, folder: Path) -> None:
     """Go on from the checkpoint."""
     try:
         trainer.resume()

@@ -7,11 +7,15 @@ saved is a pickle, which can run any code, and is opened only for a caller who t
 
 The settings: `args` (of supar's model), `words` and `known` (how many of them have a trained
 embedding), `vectors` (size of the external embedding, 0 for none), `chars`, `fix_len`, `labels`,
-`narrow` (the labels that end in a tag; empty for a model that knows no tags) and `root`.
+`narrow` (the labels that end in a tag; empty for a model that knows no tags) and `root`. Those of
+a biaffine dependency parser (Dozat and Manning 2017): `kind`, `args`, `words`, `chars`,
+`relations`, `languages` and `spelling` (see `tensormt.parser.spelling`).
 """
 
 import warnings
 from collections import Counter
+from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +23,8 @@ import torch
 from torch import Tensor
 
 from tensormt.errors import TensorMTError
+from tensormt.parser.loading import Unfilled
+from tensormt.text.toolkit import import_nltk
 
 Span = tuple[int, int, str]
 Settings = dict[str, Any]
@@ -40,10 +46,11 @@ def _vocab(strings: list[str], unknown: int) -> Any:
 
 
 def build(settings: Settings, training: bool = False) -> Any:
-    """A supar CRFConstituencyParser with fresh weights from plain settings, on the CPU.
+    """A supar CRFConstituencyParser from plain settings, on the CPU.
 
-    The random numbers that fresh weights take are the caller's own only in training.
+    Its weights are fresh in training, else unfilled: they are to be loaded.
     """
+    import_nltk()
     from supar.models.const import CRFConstituencyModel
     from supar.parsers.const import CRFConstituencyParser
     from supar.utils import Config
@@ -72,13 +79,57 @@ def build(settings: Settings, training: bool = False) -> Any:
         eos_index=3,
         device="cpu",
     )
-    with torch.random.fork_rng(devices=[], enabled=not training):
+    with nullcontext() if training else Unfilled():
         model = CRFConstituencyModel(**args)
     if settings["vectors"]:
         model.load_pretrained(torch.zeros(len(settings["words"]), settings["vectors"]))
     transform = Tree(WORD=(word, char, None, None), TREE=RawField("trees"), CHART=chart)
     transform.root = settings["root"]
     return CRFConstituencyParser(args, model, transform)
+
+
+def build_dependency(settings: Settings, training: bool = False) -> Any:
+    """A supar BiaffineDependencyModel from plain settings, as `build`."""
+    import_nltk()
+    from supar.models.dep import BiaffineDependencyModel
+
+    with nullcontext() if training else Unfilled():
+        return BiaffineDependencyModel(
+            **settings["args"],
+            n_words=len(settings["words"]),
+            n_rels=len(settings["relations"]),
+            n_chars=len(settings["chars"]),
+            feat=["char"],
+            encoder="lstm",
+            char_pad_index=0,
+            pad_index=0,
+            unk_index=1,
+            bos_index=2,
+        )
+
+
+def dependency_parser(
+    model: Any, settings: Settings, root: str, spelt: Callable[[str], list[str]]
+) -> Any:
+    """supar's own parser around a dependency model; `root` opens sentences, `spelt` spells."""
+    from supar.parsers.dep import BiaffineDependencyParser
+    from supar.utils import Config
+    from supar.utils.field import Field, RawField, SubwordField
+    from supar.utils.transform import CoNLL
+
+    pad, unk, *_ = SPECIALS
+    word = Field("words", pad=pad, unk=unk, bos=root, lower=True)
+    word.vocab = _vocab(settings["words"], 1)
+    char = SubwordField(
+        "chars", pad=pad, unk=unk, bos=root, fix_len=settings["spelling"] + 1, tokenize=spelt
+    )
+    char.vocab = _vocab(settings["chars"], 1)
+    arc = Field("arcs", bos=root, use_vocab=False, fn=CoNLL.get_arcs)
+    relation = Field("rels", bos=root)
+    relation.vocab = _vocab(settings["relations"], 0)
+    form = (word, RawField("texts"), char, None, None)
+    transform = CoNLL(FORM=form, CPOS=None, HEAD=arc, DEPREL=relation)
+    return BiaffineDependencyParser(Config(pad_index=0, device="cpu"), model, transform)
 
 
 def open_checkpoint(path: Path, trusted: bool) -> tuple[Any, Settings | None]:
@@ -148,12 +199,13 @@ def supar_encode(parser: Any, sentences: list[list[str]], device: torch.device) 
     return x
 
 
-def spanning_heads(scores: Tensor, lengths: Tensor) -> Tensor:
-    """Heads of the best spanning trees with one root: float [B,T+1,T+1], [B] -> int64 [B,T+1]."""
-    from supar.structs import MatrixTree
-
-    heads: Tensor = MatrixTree(scores.clone(), lengths).argmax
-    return heads
+def supar_arcs(parser: Any, sentences: list[list[str]]) -> tuple[list[Any], list[Any]]:
+    """Heads and relations of supar's own `predict`, against which our path is measured."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        data = parser.predict(sentences, tree=True, proj=False, verbose=False)
+    heads = [[int(head) for head in row] for row in data.arcs]
+    return heads, [list(row) for row in data.rels]
 
 
 def supar_predict(parser: Any, sentences: list[list[str]], mbr: bool = True) -> list[Any]:

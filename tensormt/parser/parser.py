@@ -4,7 +4,9 @@
 
 Sentences are sorted by length and batched by a token budget; the nodes of all batches are put
 back in input order by one permutation and the sentences of a segment are joined under one root.
-The root is kept only where it has several children, as when brackets are read.
+The root is kept only where it has several children, as when brackets are read. Dependency models
+walk the same way; their words are those of a language (`lang`), and the later sentences of a
+segment hang on the root of the first.
 """
 
 import warnings
@@ -20,14 +22,19 @@ from torch import Tensor
 from tensormt.data.lines import items_of
 from tensormt.devices import device_named
 from tensormt.errors import TensorMTError
+from tensormt.given import flag, given, optional, whole
 from tensormt.kernels.arrays import argsort, nonzero, repeat
 from tensormt.kernels.nodes import Nodes
 from tensormt.parser.decode import Forest
 from tensormt.parser.dependency import DependencyNetwork, join
 from tensormt.parser.network import Network
+from tensormt.parser.spelling import scripts
 from tensormt.text import sentences as splitting
 from tensormt.text.dictionary import Dictionary
+from tensormt.text.words import Words, letters_of
 from tensormt.trees.batch import TreeBatch
+from tensormt.trees.conllu import LATER
+from tensormt.typed import described
 
 __all__ = ["Parser"]
 
@@ -35,6 +42,14 @@ AnyNetwork = Network | DependencyNetwork
 
 CUBIC = 10**8  # words³ of a batch: 130 MB for the shares of splits
 DEFAULT = Path(__file__).with_name("english")
+UNIVERSAL = Path(__file__).with_name("universal")
+_RULES = given(
+    trusted=flag,
+    split=flag,
+    max_length=whole(2),
+    mbr=flag,
+    batch_tokens=optional(whole(1)),
+)
 
 
 class Parser:
@@ -46,78 +61,103 @@ class Parser:
     the device).
     """
 
+    @_RULES
     def __init__(
         self,
         network: AnyNetwork | Callable[[], AnyNetwork],
         name: str,
         *,
-        hyphens: bool,
+        hyphens: bool = False,
         split: bool = True,
         max_length: int = 400,
         mbr: bool = True,
         batch_tokens: int | None = None,
+        kind: str = "constituency",
+        rules: splitting.Rules | None = None,
     ) -> None:
-        """`network` may be a function that makes it: called when the first text is parsed."""
-        if isinstance(max_length, bool) or not isinstance(max_length, int) or max_length < 2:
-            raise TensorMTError(f"expected max_length of at least 2, got {max_length!r}")
+        """`network` may be a function that makes it: called when the first text is parsed.
+
+        rules: how text is read, as English of the Penn treebank where not given; kind: of the
+        trees.
+        """
         self._network, self.name, self.hyphens = network, name, hyphens
+        self.kind = getattr(network, "kind", kind)
+        self.rules = splitting.Penn(hyphens) if rules is None else rules
         self.split, self.max_length, self.mbr = split, max_length, mbr
         self._batch_tokens = batch_tokens
         self._origin: tuple[Any, ...] | None = None
 
     @classmethod
+    @_RULES
     def load(
         cls,
         name: str | PathLike[str] = "default",
         trusted: bool = False,
         device: str | torch.device | None = None,
         *,
+        lang: str | None = None,
         split: bool = True,
         max_length: int = 400,
         mbr: bool = True,
         batch_tokens: int | None = None,
     ) -> "Parser":
-        """The embedded model ("default"), a folder of `train-parser`, or a supar checkpoint.
+        """An embedded model ("default", "ud"), a folder of `train-parser`, or a supar checkpoint.
 
-        A supar checkpoint is a pickle and is opened only with `trusted=True`. device: None is the
-        CPU, "auto" is CUDA where there is one. The weights of a folder are read when the first
-        text is parsed.
+        "default" is the English parser of constituents; with another language, `lang="de"`, it is
+        "ud", the parser of dependencies in many languages. A supar checkpoint is a pickle and is
+        opened only with `trusted=True`. device: None is the CPU, "auto" is CUDA where there is one.
+        The weights of a folder are read when the first text is parsed.
         """
         from tensormt.parser import model, store
 
         if not isinstance(name, str | PathLike) or "\0" in str(name):
-            raise TensorMTError(f"a parser is named by 'default' or a path, got {name!r}")
-        path = DEFAULT if name == "default" else Path(name)
+            raise TensorMTError(
+                f"a parser is named by 'default', 'ud' or a path, got {described(name)}"
+            )
+        path, asked = _place(name, lang), lang
         where = device_named(device)
         network: AnyNetwork | Callable[[], AnyNetwork]
+        reading: dict[str, Any] = {"kind": "constituency"}
         if path.is_dir():
             settings = store.settings(path)
-            hyphens = bool(settings.get("hyphens", False))
             digest = store.digest(path / store.WEIGHTS, path / store.SETTINGS)
+            if settings["format"] == store.UNIVERSAL:
+                lang = _language(settings["languages"], lang, path)
+                reading = {"kind": "dependency", "rules": Words(lang)}
+                digest += f":{lang}" if lang else ""
+            elif lang is None or (path, lang) == (DEFAULT, "en"):
+                reading["hyphens"] = bool(settings.get("hyphens", False))
+            else:
+                raise _no_language(path, lang)
 
             def network() -> AnyNetwork:
                 loaded = store.load(path, settings)
                 try:
+                    if settings["format"] == store.UNIVERSAL:
+                        relations = settings["relations"]
+                        return DependencyNetwork(loaded, relations, where, settings, lang or "")
                     return Network(loaded, settings, where, bool(settings["narrow"]))
                 except (KeyError, TypeError, ValueError, IndexError, RuntimeError) as error:
                     raise store.damaged(path, error) from error
 
         elif path.is_file():
+            if lang is not None:
+                raise _no_language(path, lang)
             parser, plain = model.open_checkpoint(path, trusted)
-            digest, hyphens = store.digest(path), False
-            network = (
-                DependencyNetwork(parser, where)
-                if parser.NAME == model.DEPENDENCY
-                else Network(parser, plain, where, False)
-            )
+            digest = store.digest(path)
+            if parser.NAME == model.DEPENDENCY:
+                names = parser.transform.DEPREL.vocab.itos
+                network = DependencyNetwork(parser.model, names, where, parser=parser)
+            else:
+                network = Network(parser, plain, where, False)
         else:
             raise TensorMTError(
-                f"no parser at {str(name)!r}: give 'default', a folder made by "
+                f"no parser at {str(name)!r}: give 'default', 'ud', a folder made by "
                 "'tensormt train-parser' or a supar checkpoint"
             )
         rules = {"split": split, "max_length": max_length, "mbr": mbr, "batch_tokens": batch_tokens}
-        made = cls(network, f"{path.name}-{digest}", hyphens=hyphens, **rules)  # type: ignore[arg-type]
-        made._origin = (name, trusted, where, rules)
+        made = cls(network, f"{path.name}-{digest}", **rules, **reading)  # type: ignore[arg-type]
+        made._origin = (name, trusted, where, {"lang": asked, **rules})
         return made
 
     @property
@@ -155,7 +195,7 @@ class Parser:
         proportion to their sentences (which are parsed in order of length).
         """
         segments = _segments(segments)
-        sentences = splitting.prepare(segments, self.split, self.hyphens, self.max_length)
+        sentences = splitting.prepare(segments, self.split, self.rules, self.max_length)
         if sentences.cut:
             warnings.warn(
                 f"{sentences.cut} sentences have more than {self.max_length} tokens: "
@@ -172,13 +212,39 @@ class Parser:
         forest = self._forest(ids, words, lengths, _Share(progress, len(lengths), len(segments)))
         segment = torch.tensor(sentences.segment, dtype=torch.int64, device=device)
         if isinstance(self.network, DependencyNetwork):
-            nodes = join(forest, segment, sentences.segments, ids.to(device))
-            return TreeBatch.from_nodes(nodes, words, words, "dependency")
+            self._check_script(ids, words, lengths)
+            arcs = Dictionary(self.network.relations)
+            later = arcs.strings.index(LATER)
+            nodes = join(forest, segment, sentences.segments, ids.to(device), later)
+            return TreeBatch.from_nodes(nodes, words, words, "dependency", relations=arcs)
         starts = (lengths.cumsum(0) - lengths).to(device)
         nodes = _join(
             forest, segment, sentences.segments, starts, ids.to(device), self.network.table.root
         )
         return TreeBatch.from_nodes(nodes, Dictionary(self.network.table.names), words)
+
+    def _check_script(self, ids: Tensor, words: Dictionary, lengths: Tensor) -> None:
+        """Warn of sentences most of whose words are in a script that the model never saw."""
+        settings = self.network.settings
+        if settings is None or not len(ids):
+            return
+        seen = scripts(settings, self.network.lang)  # type: ignore[union-attr]
+        of_word = [letters_of(word) for word in words.strings]
+        strange = torch.tensor([bool(name) and name not in seen for name in of_word])[ids]
+        lettered = torch.tensor([bool(name) for name in of_word])[ids]
+        owner, _ = repeat(lengths)
+        counts = torch.zeros(2, len(lengths)).index_add(
+            1, owner, torch.stack((strange, lettered)).float()
+        )
+        mostly = int((2 * counts[0] > counts[1]).sum())
+        if mostly:
+            names = sorted({name for name in of_word if name and name not in seen})
+            warnings.warn(
+                f"{mostly} of {len(lengths)} sentences are in a script ({', '.join(names)}) that "
+                f"{self.name} never saw ({', '.join(sorted(seen))}): their trees are guesses; name "
+                "the language with --lang, or another parser",
+                stacklevel=3,
+            )
 
     def _forest(
         self,
@@ -205,6 +271,35 @@ class Parser:
             parts.append(self.network.parse(lexicon, rows, sizes, self.mbr))
             share(len(members))
         return _reorder(parts, order.to(device))
+
+
+def _place(name: str | PathLike[str], lang: str | None) -> Path:
+    """Where a parser lies; an embedded one is named, or follows from the language."""
+    if name == "ud" or (name == "default" and lang not in (None, "en")):
+        return UNIVERSAL
+    return DEFAULT if name == "default" else Path(name)
+
+
+def _language(known: list[str], lang: str | None, path: Path) -> str:
+    """The language that a dependency parser is to read: the one asked for, or its only one."""
+    if lang is None and len(known) < 2:
+        return known[0] if known else ""
+    if lang not in known or lang is None:
+        wanted = "a language" if lang is None else f"the language {lang!r}"
+        raise TensorMTError(
+            f"the parser {path.name} needs {wanted} among those that it learnt: choose --lang from "
+            f"{', '.join(known)}, or name another parser with --parser (docs/languages.md)"
+            if known
+            else f"the parser {path.name} learnt one language without a name: leave --lang out"
+        )
+    return lang
+
+
+def _no_language(path: Path, lang: str) -> TensorMTError:
+    return TensorMTError(
+        f"--lang {lang}: the parser {path} reads one language as it is: leave --lang out, or take "
+        "--parser ud"
+    )
 
 
 def _segments(given: Any) -> list[Any]:

@@ -26,11 +26,19 @@ WEIGHTS = "model.safetensors"
 SETTINGS = "settings.json"
 TABLES = ("word_embed.weight", "pretrained.weight")
 FORMAT = 1
-KINDS = {  # of the settings
-    "args": dict,
-    **dict.fromkeys(("words", "chars", "labels", "narrow"), list),
-    **dict.fromkeys(("known", "vectors", "fix_len"), int),
-    "root": str,
+UNIVERSAL = 2  # the format of dependency models
+KINDS = {  # of the settings, by format
+    FORMAT: {
+        "args": dict,
+        **dict.fromkeys(("words", "chars", "labels", "narrow"), list),
+        **dict.fromkeys(("known", "vectors", "fix_len"), int),
+        "root": str,
+    },
+    UNIVERSAL: {
+        "args": dict,
+        **dict.fromkeys(("words", "chars", "relations", "languages"), list),
+        "spelling": int,
+    },
 }
 
 
@@ -70,12 +78,13 @@ def settings(folder: Path) -> Settings:
             f"{folder}: expected a parser ({WEIGHTS} and {SETTINGS}), but {missing[0]} is missing"
         )
     found: Settings = files.json_object(str(folder / SETTINGS))
-    if found.get("format") != FORMAT:
+    form = found.get("format")
+    if form not in KINDS:
         raise TensorMTError(
-            f"{folder / SETTINGS}: expected format {FORMAT}, got {found.get('format')!r}: "
+            f"{folder / SETTINGS}: expected format {FORMAT} or {UNIVERSAL}, got {form!r}: "
             "train the parser again with this version"
         )
-    for name, kind in KINDS.items():
+    for name, kind in KINDS[form].items():
         if not isinstance(found.get(name), kind) or isinstance(found.get(name), bool):
             raise TensorMTError(
                 f"{folder / SETTINGS}: {name!r} is missing or wrong: copy or train the parser again"
@@ -84,7 +93,7 @@ def settings(folder: Path) -> Settings:
 
 
 def load(folder: Path, settings: Settings) -> Any:
-    """The supar parser of a folder."""
+    """The supar parser of a folder; of a dependency parser the model alone."""
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
@@ -93,8 +102,12 @@ def load(folder: Path, settings: Settings) -> Any:
         for name in TABLES:
             if name in tensors:
                 tensors[name] = dequantise(tensors[name], tensors.pop(f"{name}.scale"))
-        parser = supar_model.build(settings)
-        parser.model.load_state_dict({name: tensor.float() for name, tensor in tensors.items()})
+        if settings["format"] == UNIVERSAL:
+            parser = model = supar_model.build_dependency(settings)
+        else:
+            parser = supar_model.build(settings)
+            model = parser.model
+        model.load_state_dict({name: tensor.float() for name, tensor in tensors.items()})
     except (*_WRONG, SafetensorError) as error:
         raise damaged(folder, error) from error
     return parser

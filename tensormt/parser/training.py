@@ -11,7 +11,8 @@ the learning rate falls to zero along a cosine.
 import math
 import os
 import random
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -57,53 +58,51 @@ def rate_at(step: int, steps: int, recipe: Recipe) -> float:
     return recipe.rate * rise * 0.5 * (1 + math.cos(math.pi * min(1.0, step / steps)))
 
 
-class Trainer:
-    """One training run in a folder; a run that was killed goes on from its last epoch."""
+class Run(ABC):
+    """One training run in a folder; a run that was killed goes on from its last epoch.
+
+    A subclass makes the model and says the loss of a batch.
+    """
 
     def __init__(
         self,
+        model: Any,
         settings: Settings,
-        recipe: Recipe,
+        recipe: Any,
         folder: Path,
-        vectors: dict[str, list[float]],
         device: torch.device,
+        more: Sequence[Tensor] = (),
+        beta: float = 0.9,
     ) -> None:
-        torch.manual_seed(recipe.seed)
+        """`more`: weights beside the model's, for training only; `beta` of Adam's second moment."""
         self.settings, self.recipe, self.folder, self.device = settings, recipe, folder, device
-        self.parser = supar_model.build(settings, training=True)
-        self.model = self.parser.model
-        if vectors:
-            self._place(vectors)
-        self.model.to(device)
-        self.weights = [p for p in self.model.parameters() if p.requires_grad]
-        self.optimizer = torch.optim.Adam(self.weights, recipe.rate, (0.9, 0.9), 1e-12)
+        self.model = model.to(device)
+        self.weights = [p for p in self.model.parameters() if p.requires_grad] + list(more)
+        self.optimizer = torch.optim.Adam(self.weights, recipe.rate, (0.9, beta), 1e-12)
         self.averaged = [p.detach().clone() for p in self.weights]
         self.epoch = self.step = 0
         self.best: dict[str, float] = {}
         self.history: list[dict[str, float]] = []
 
-    def _place(self, vectors: dict[str, list[float]]) -> None:
-        """Put external vectors into the model, scaled to unit variance as supar does."""
-        index = {word: i for i, word in enumerate(self.settings["words"])}
-        table = self.model.pretrained.weight.data
-        rows = torch.tensor([index[word] for word in vectors])
-        table[rows] = torch.tensor(list(vectors.values()))
-        table /= table.std()
-        table.copy_(dequantise(*quantise(table)))  # trained on what will be kept
+    @abstractmethod
+    def loss(self, batch: Any) -> Tensor:
+        """The loss of one batch, float []."""
+
+    @abstractmethod
+    def rate(self, done: int, batches: int) -> float:
+        """The learning rate after some of the batches of this epoch."""
 
     def train_epoch(self, corpus: Corpus, tick: Callable[[int], object]) -> float:
         """One pass over the corpus; `tick` hears how many sentences each batch held."""
         recipe = self.recipe
         shuffle = random.Random(f"{recipe.seed}/{self.epoch}")  # a resumed run sees the same order
         plan = corpus.plan(recipe.tokens, shuffle)
-        steps = recipe.epochs * len(plan)
         total = torch.zeros((), dtype=torch.float64)
         self.model.train()
-        for members in plan:
+        for done, members in enumerate(plan):
             for group in self.optimizer.param_groups:
-                group["lr"] = rate_at(self.step, steps, recipe)
-            batch = corpus.batch(members).to(self.device)
-            value = loss(self.model, batch, recipe.recurrent)
+                group["lr"] = self.rate(done, len(plan))
+            value = self.loss(corpus.batch(members).to(self.device))
             self.optimizer.zero_grad(set_to_none=True)
             torch.autograd.backward(value)
             torch.nn.utils.clip_grad_norm_(self.weights, recipe.clip)
@@ -153,3 +152,39 @@ class Trainer:
         self.best, self.history = state["best"], state["history"]
         torch.set_rng_state(state["random"])
         return True
+
+
+class Trainer(Run):
+    """A run of the constituency parser."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        recipe: Recipe,
+        folder: Path,
+        vectors: dict[str, list[float]],
+        device: torch.device,
+    ) -> None:
+        torch.manual_seed(recipe.seed)
+        self.parser = supar_model.build(settings, training=True)
+        if vectors:
+            self._place(vectors, self.parser.model, settings)
+        super().__init__(self.parser.model, settings, recipe, folder, device)
+
+    def loss(self, batch: Batch) -> Tensor:
+        """supar's training loss."""
+        return loss(self.model, batch, self.recipe.recurrent)
+
+    def rate(self, done: int, batches: int) -> float:
+        """A cosine over all epochs."""
+        return rate_at(self.step, self.recipe.epochs * batches, self.recipe)
+
+    @staticmethod
+    def _place(vectors: dict[str, list[float]], model: Any, settings: Settings) -> None:
+        """Put external vectors into the model, scaled to unit variance as supar does."""
+        index = {word: i for i, word in enumerate(settings["words"])}
+        table = model.pretrained.weight.data
+        rows = torch.tensor([index[word] for word in vectors])
+        table[rows] = torch.tensor(list(vectors.values()))
+        table /= table.std()
+        table.copy_(dequantise(*quantise(table)))  # trained on what will be kept

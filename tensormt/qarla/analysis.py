@@ -13,7 +13,7 @@ from torch import Tensor
 from tensormt.errors import TensorMTError
 from tensormt.metaeval import pearson
 from tensormt.qarla.beds import Bed
-from tensormt.qarla.checks import check_models, check_sets, check_similarities, check_triples
+from tensormt.qarla.checks import CHECKED, check_models, check_sets, check_similarities
 from tensormt.qarla.chunks import chunks
 from tensormt.qarla.measures import queen_sets, rivals, rivals_cost
 
@@ -55,9 +55,9 @@ def king_against_people(
     return bed.king_sets(leave_one_out, triples), r
 
 
+@CHECKED
 def human_first(bed: Bed, triples: str = "pairs") -> Tensor:
     """Return whether human author m comes first by QUEEN with every metric set, bool [M,2**X]."""
-    check_triples(triples)
     check_sets(len(bed.names))
     models, peers = check_similarities(bed.am, bed.mm, **bed.masks, diagonal=triples == "all")
     check_models(models, triples, leave_one_out=True)

@@ -8,16 +8,23 @@ import torch
 from torch import Tensor
 
 from tensormt.errors import TensorMTError
+from tensormt.given import flag, given, numbers, one_of, optional
 from tensormt.kernels.triples import TRIPLES
 
 MAX_METRICS = 16
 
-
-def check_triples(triples: str) -> None:
-    """Refuse an unknown way to draw triples of models."""
-    if triples not in TRIPLES:
-        names = ", ".join(repr(name) for name in TRIPLES)
-        raise TensorMTError(f"triples={triples!r} is unknown: use one of {names}")
+_MASK = optional(numbers("cases", "texts", kind="truth values"))
+# every public function of QARLA checks what it is given by these
+CHECKED = given(
+    am=numbers("cases", "peers", "models", "metrics"),
+    mm=numbers("cases", "models", "models", "metrics"),
+    aa=numbers("cases", "peers", "peers", "metrics"),
+    leave_one_out=flag,
+    triples=one_of(TRIPLES),
+    model_mask=_MASK,
+    peer_mask=_MASK,
+    kings=numbers("sets"),
+)
 
 
 def check_sets(metrics: int) -> None:
@@ -47,10 +54,6 @@ def check_similarities(
     am [T,A,M,X], mm [T,M,M,X]. Values outside the masks, and x(m, m) unless ``diagonal``, are
     never used and may be anything.
     """
-    if am.dim() != 4:
-        raise TensorMTError(
-            f"am has shape {list(am.shape)}, expected [cases, peers, models, metrics]"
-        )
     cases, peers, models, metrics = am.shape
     if mm.shape != (cases, models, models, metrics):
         raise TensorMTError(

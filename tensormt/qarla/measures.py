@@ -34,14 +34,15 @@ from tensormt.kernels.triples import (
     without_each,
 )
 from tensormt.qarla.checks import (
+    CHECKED,
     check_models,
     check_sets,
     check_similarities,
-    check_triples,
 )
 from tensormt.qarla.chunks import Chunk, Cost, chunks
 
 
+@CHECKED
 def queen(
     am: Tensor,
     mm: Tensor,
@@ -58,6 +59,7 @@ def queen(
     return _queens(am, mm, triples, model_mask, peer_mask, together=True)[..., 1]
 
 
+@CHECKED
 def queen_sets(
     am: Tensor,
     mm: Tensor,
@@ -71,6 +73,7 @@ def queen_sets(
     return _queens(am, mm, triples, model_mask, peer_mask, together=False)
 
 
+@CHECKED
 def king(
     am: Tensor,
     mm: Tensor,
@@ -84,6 +87,7 @@ def king(
     return _kings(am, mm, leave_one_out, triples, model_mask, peer_mask, together=True)[1]
 
 
+@CHECKED
 def king_sets(
     am: Tensor,
     mm: Tensor,
@@ -108,7 +112,6 @@ def _queens(
     together: bool,
 ) -> Tensor:
     """Return QUEEN as float64 [T,A,bins], bins 2 (bin 1: all metrics) or 2**X."""
-    check_triples(triples)
     models, peers = check_similarities(am, mm, model_mask, peer_mask, diagonal=triples == "all")
     check_models(models, triples, leave_one_out=False)
     cases, count, _, metrics = am.shape
@@ -156,7 +159,6 @@ def _kings(
     together: bool,
 ) -> Tensor:
     """Return KING as float64 [bins], bins 2 (bin 1: all metrics) or 2**X."""
-    check_triples(triples)
     diagonal = triples == "all" or not leave_one_out
     models, peers = check_similarities(am, mm, model_mask, peer_mask, diagonal=diagonal)
     check_models(models, triples, leave_one_out)

@@ -14,15 +14,16 @@ from torch import Tensor
 
 from tensormt.kernels.triples import set_counts, triple_weights, write_masks
 from tensormt.qarla.checks import (
+    CHECKED,
     check_models,
     check_peers,
     check_sets,
     check_similarities,
-    check_triples,
 )
 from tensormt.qarla.chunks import chunks
 
 
+@CHECKED
 def jack(
     am: Tensor,
     mm: Tensor,
@@ -40,6 +41,7 @@ def jack(
     return _jacks(am, mm, aa, triples, model_mask, peer_mask, together=True)[1]
 
 
+@CHECKED
 def jack_sets(
     am: Tensor,
     mm: Tensor,
@@ -65,7 +67,6 @@ def _jacks(
     together: bool,
 ) -> Tensor:
     """Return JACK as float64 [bins], bins 2 (bin 1: all metrics) or 2**X."""
-    check_triples(triples)
     models, peers = check_similarities(am, mm, model_mask, peer_mask, diagonal=triples == "all")
     check_models(models, triples, leave_one_out=False)
     check_peers(am, aa, peers)

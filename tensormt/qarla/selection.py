@@ -13,7 +13,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from tensormt.data.lines import items_of
 from tensormt.errors import TensorMTError
+from tensormt.given import whole
+from tensormt.qarla.checks import CHECKED
 from tensormt.qarla.measures import king, king_sets
 
 
@@ -25,6 +28,7 @@ class MetricSet:
     king: float
 
 
+@CHECKED
 def best_set(
     am: Tensor,
     mm: Tensor,
@@ -44,11 +48,16 @@ def best_set(
     return best_of(kings, include=kept, exclude=dropped)
 
 
+@CHECKED
 def best_of(
     kings: Tensor, *, include: Iterable[int] = (), exclude: Iterable[int] = ()
 ) -> MetricSet:
     """Return the best set from the KING of every set at hand, float64 [2**X]."""
     metrics = len(kings).bit_length() - 1
+    if len(kings) != 1 << max(metrics, 1) or bool(torch.isnan(kings).any()):
+        raise TensorMTError(
+            f"kings has {len(kings)} values: expected 2^X numbers, one for each set of X metrics"
+        )
     kept, dropped = _choices(include, exclude, metrics)
     sets = torch.arange(len(kings), device=kings.device)
     member = (sets[:, None] >> torch.arange(metrics, device=kings.device)) & 1
@@ -63,6 +72,7 @@ def best_of(
     return MetricSet(members, float(kings[chosen]))
 
 
+@CHECKED
 def greedy_set(
     am: Tensor,
     mm: Tensor,
@@ -106,9 +116,12 @@ def _choices(
     include: Iterable[int], exclude: Iterable[int], metrics: int
 ) -> tuple[list[int], list[int]]:
     """Return the metrics to keep and to drop as sorted lists."""
-    kept, dropped = sorted(set(include)), sorted(set(exclude))
+    kept, dropped = (
+        sorted({whole()(k, f"a metric of {name}") for k in items_of(given, name)})
+        for given, name in ((include, "include"), (exclude, "exclude"))
+    )
     for k in kept + dropped:
-        if not 0 <= k < metrics:
+        if k >= metrics:
             raise TensorMTError(f"metric {k} does not exist: there are {metrics}, from 0")
     both = sorted(set(kept) & set(dropped))
     if both:

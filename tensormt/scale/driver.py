@@ -91,7 +91,7 @@ def score_files(
     Every shard gets a file of segment scores in the folder `out`. `refs`: columns, or one column of
     lists; `part`: (i, n) does every n-th shard from the i-th on; `frequencies`: saved tables of
     n-gram counts; `on_error`: "stop", or "skip" for nulls where a row is bad. More `options`:
-    parser, trusted, cache, trees, device, chunk (see `tensormt.scale.job.Job`).
+    parser, trusted, lang, cache, trees, device, chunk (see `tensormt.scale.job.Job`).
     """
     if engine not in ENGINES or on_error not in ("stop", "skip"):
         raise TensorMTError(

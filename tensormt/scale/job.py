@@ -56,6 +56,7 @@ class Job:
     form: str = "parquet"
     parser: str = "default"
     trusted: bool = False
+    lang: str | None = None
     cache: str | None = None
     trees: bool = False
     device: str = "cpu"
@@ -104,9 +105,9 @@ class Job:
         if not scorer.needs_trees:
             return None
         from tensormt.parser.cache import CachedParser
-        from tensormt.parser.parser import Parser
+        from tensormt.parser.named import open_parser
 
-        parser = Parser.load(self.parser, self.trusted, self.device)
+        parser = open_parser(self.parser, self.trusted, self.device, lang=self.lang)
         return CachedParser(parser, Path(self.cache) if self.cache else None)
 
     def chunk_size(self, scorer: Scorer) -> int:

@@ -12,15 +12,18 @@ from typing import ClassVar
 
 import torch
 
-from tensormt.errors import SegmentError, TensorMTError
+from tensormt.errors import SegmentError
+from tensormt.given import flag
+from tensormt.kernels.arrays import few
 from tensormt.metric import Metric, check_aligned
 from tensormt.reading import Trees
 from tensormt.trees.batch import TreeBatch
 from tensormt.trees.headrules import rules_named
 
-__all__ = ["CHUNK", "ConstituencyMetric", "DependencyMetric", "TreeMetric"]
+__all__ = ["CHUNK", "FEW", "ConstituencyMetric", "DependencyMetric", "TreeMetric"]
 
 CHUNK = 2048  # segments at a time: the arrays of one chunk stay in the CPU's cache
+FEW = 1 << 10  # nodes on all sides: up to here one batch of them all takes fewer calls
 
 
 class TreeMetric(Metric[TreeBatch]):
@@ -43,13 +46,20 @@ class TreeMetric(Metric[TreeBatch]):
 
     def check(self, hyp: TreeBatch, refs: Sequence[TreeBatch]) -> None:
         """Raise unless all are trees that fit, aligned, with a reference for every segment."""
-        for batch in (hyp, *refs):
-            self.reads.check(self.name, batch)
+        self._check_batches([hyp, *self._check_batches(refs)])
         check_aligned(hyp, refs)
         present = torch.stack([ref.lengths > 0 for ref in refs]).any(0)
         if not bool(present.all()):
             number = int((~present).nonzero()[0]) + 1
             raise SegmentError(number, "has no reference: every segment needs at least one tree")
+
+    def together(self, hyp: TreeBatch, refs: Sequence[TreeBatch]) -> TreeBatch | None:
+        """The trees of all sides as one batch, side after side, where they are few."""
+        sides = (hyp, *refs)
+        cells = sum(len(side.nodes) + len(side) for side in sides)
+        if not few(cells, hyp.device, FEW) or len({side.kind for side in sides}) > 1:
+            return None
+        return self.trees(hyp.followed_by(refs))
 
 
 class ConstituencyMetric(TreeMetric):
@@ -58,9 +68,7 @@ class ConstituencyMetric(TreeMetric):
     kind = "constituency"
 
     def __init__(self, lexical: bool) -> None:
-        if not isinstance(lexical, bool):
-            raise TensorMTError(f"{self.name}: lexical is {lexical!r}, expected True or False")
-        self.lexical = lexical
+        self.lexical: bool = flag(lexical, "lexical")
 
     def trees(self, batch: TreeBatch) -> TreeBatch:
         """Bare labels, or labels with the words as leaves."""

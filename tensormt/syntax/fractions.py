@@ -22,10 +22,10 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from tensormt.errors import TensorMTError
 from tensormt.explanation import Explanation
+from tensormt.given import one_of, whole
 from tensormt.kernels.arrays import nonzero, take
-from tensormt.kernels.counts import Keys, clipped, totals
+from tensormt.kernels.counts import Keys, clipped, split, totals
 from tensormt.kernels.lengths import brevity_penalty, closest
 from tensormt.kernels.matches import Occurrences, items
 from tensormt.kernels.nodes import Nodes
@@ -50,15 +50,8 @@ class Fractions(TreeMetric):
     item: ClassVar[str]  # what a key stands for
 
     def __init__(self, orders: int, balance: str, what: str) -> None:
-        if isinstance(orders, bool) or not isinstance(orders, int) or not 1 <= orders <= _MOST:
-            raise TensorMTError(
-                f"{self.name}: {what} is {orders!r}, expected an integer from 1 to {_MOST}"
-            )
-        if balance not in BALANCES:
-            raise TensorMTError(
-                f"{self.name}: no balance named {balance!r}, choose one of {', '.join(BALANCES)}"
-            )
-        self.orders, self.balance = orders, balance
+        self.orders = whole(1, _MOST)(orders, what)
+        self.balance: str = one_of(BALANCES)(balance, "balance")
 
     @abstractmethod
     def keys(self, batch: TreeBatch) -> Keys:
@@ -71,34 +64,41 @@ class Fractions(TreeMetric):
     def statistics(self, hyp: TreeBatch, refs: Sequence[TreeBatch]) -> Tensor:
         """Int64 [B,K]."""
         self.check(hyp, refs)
-        batches = [self.trees(batch) for batch in (hyp, *refs)]
-        parts = zip(*(batch.chunks(CHUNK) for batch in batches), strict=True)
-        rows = torch.cat([self._chunk(*part) for part in parts])
+        together = self.together(hyp, refs)
+        if together is not None:
+            keys = split(self.keys(together), len(hyp), 1 + len(refs))
+            rows = self._chunk((hyp, *refs), keys)
+        else:
+            batches = [self.trees(batch) for batch in (hyp, *refs)]
+            parts = zip(*(batch.chunks(CHUNK) for batch in batches), strict=True)
+            rows = torch.cat([self._chunk(part, [*map(self.keys, part)]) for part in parts])
         if self.balance == "brevity":
             near = closest(hyp.tokens, torch.stack([ref.tokens for ref in refs], 1))
             rows = torch.cat([rows, hyp.tokens[:, None], near[:, None]], 1)
         return rows
 
-    def _columns(self) -> int:
+    @property
+    def width(self) -> int:
+        """Segments, two counts for each order, and what the balance adds."""
         return (
             1
             + 2 * self.orders
             + {"recall": self.orders, "f1": self.orders, "brevity": 2}.get(self.balance, 0)
         )
 
-    def _chunk(self, hyp: TreeBatch, *refs: TreeBatch) -> Tensor:
+    def _chunk(self, sides: Sequence[TreeBatch], keys: Sequence[Keys]) -> Tensor:
+        """The rows of the hypothesis, the first side, given the keys of each side."""
+        (hyp, *refs), (own, *others) = sides, keys
         groups = len(hyp) * self.orders
         shape = (self.orders, len(hyp))
-        own = self.keys(hyp)
-        others = [self.keys(ref) for ref in refs]
         count = totals(own, groups).view(shape).T
         one = count.new_ones(len(hyp), 1)
         if self.balance in ("recall", "f1"):
             best = count.new_full((len(hyp),), -1, dtype=torch.float64)
-            row = count.new_zeros(len(hyp), self._columns())
-            for ref, keys in zip(refs, others, strict=True):
-                both = clipped(own, [keys], groups).view(shape).T
-                candidate = torch.cat([one, both, count, totals(keys, groups).view(shape).T], 1)
+            row = count.new_zeros(len(hyp), self.width)
+            for ref, other in zip(refs, others, strict=True):
+                both = clipped(own, [other], groups).view(shape).T
+                candidate = torch.cat([one, both, count, totals(other, groups).view(shape).T], 1)
                 score = torch.where(ref.lengths > 0, self.score(candidate, segment=True), -1)
                 row = torch.where((score > best)[:, None], candidate, row)
                 best = torch.maximum(score, best)
@@ -109,9 +109,7 @@ class Fractions(TreeMetric):
         """Float64 [...]."""
         table = statistics.to(torch.float64)
         size = self.orders
-        both, count, rest = torch.split(
-            table[..., 1:], [size, size, self._columns() - 1 - 2 * size], -1
-        )
+        both, count, rest = torch.split(table[..., 1:], [size, size, self.width - 1 - 2 * size], -1)
         single = table[..., 0] == 1 if segment is None else torch.full_like(table[..., 0], segment)
         floor = single.to(torch.float64) * self.epsilon
         precision = _mean_fraction(both, count, floor)
@@ -119,7 +117,8 @@ class Fractions(TreeMetric):
             score = recall = _mean_fraction(both, rest, floor)
             if self.balance == "f1":
                 total = precision + recall
-                score = torch.where(total > 0, 2 * precision * recall / total.clamp(min=1e-300), 0)
+                some = total > 0
+                score = torch.where(some, 2 * precision * recall / torch.where(some, total, 1), 0)
         elif self.balance == "brevity":
             score = precision * brevity_penalty(rest[..., 0], rest[..., 1])
         else:
@@ -132,7 +131,12 @@ class Fractions(TreeMetric):
         trees, *others = (self.trees(batch) for batch in (hyp, *refs))
         only = None
         if self.balance in ("recall", "f1"):
-            rows = (self.score(self._chunk(trees, ref), segment=True) for ref in others)
+            keys = [self.keys(batch) for batch in (trees, *others)]
+            pairs = zip(others, keys[1:], strict=True)
+            rows = [
+                self.score(self._chunk([trees, ref], [keys[0], other]), segment=True)
+                for ref, other in pairs
+            ]
             present = (ref.lengths > 0 for ref in others)
             scores = [torch.where(p, row, -1.0) for p, row in zip(present, rows, strict=True)]
             only = torch.stack(scores).argmax(0)
@@ -166,6 +170,6 @@ class Fractions(TreeMetric):
 def _mean_fraction(part: Tensor, whole: Tensor, floor: Tensor) -> Tensor:
     """Mean over the orders with a whole of part / whole, zero fractions raised to the floor."""
     present = whole > 0
-    fraction = part / whole.clamp(min=1)
+    fraction = part / torch.where(present, whole, 1)
     fraction = torch.where(fraction > 0, fraction, floor[..., None])
     return (fraction * present).sum(-1) / present.sum(-1).clamp(min=1)

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from tensormt.errors import TensorMTError
 from tensormt.explanation import Explanation
+from tensormt.given import number
 from tensormt.kernels.matches import node_pairs
 from tensormt.kernels.treekernel import Side, log_kernel, side
 from tensormt.metric import check_aligned
@@ -29,9 +29,12 @@ class Kernel(TreeMetric):
     """Cosine of tree kernels with the best reference. Statistics: segments, score."""
 
     def __init__(self, decay: float) -> None:
-        if isinstance(decay, bool) or not isinstance(decay, (int, float)) or not 0 < decay <= 1:
-            raise TensorMTError(f"{self.name}: decay is {decay!r}, expected above 0 and at most 1")
-        self.decay = float(decay)
+        self.decay = number(0, 1, above=True)(decay, "decay")
+
+    @property
+    def width(self) -> int:
+        """Two."""
+        return 2
 
     def log_kernel(self, left: TreeBatch, right: TreeBatch) -> Tensor:
         """log K(left b, right b) of aligned trees, float64 [B]; -inf where K is 0."""
@@ -56,12 +59,28 @@ class Kernel(TreeMetric):
         """Log of the segment scores, float64 [B]: scores of long sentences at decay 1 are tiny."""
         self.check(hyp, refs)
         best = torch.full((len(hyp),), -math.inf, dtype=torch.float64, device=hyp.device)
-        own = self._log_self(hyp)
-        for ref in refs:
-            both = self.log_kernel(hyp, ref)
-            cosine = both - (own + self._log_self(ref)) / 2
+        own, *others = self._selves(hyp, refs)
+        for both, other in zip(self._crosses(hyp, refs), others, strict=True):
+            cosine = both - (own + other) / 2
             best = torch.maximum(best, torch.where(both.isinf(), -math.inf, cosine))
         return best.clamp(max=0)
+
+    def _selves(self, hyp: TreeBatch, refs: Sequence[TreeBatch]) -> Sequence[Tensor]:
+        """log K of every tree with itself, float64 [B] for each side."""
+        if self.together(hyp, refs) is None:
+            return [self._log_self(side) for side in (hyp, *refs)]
+        return self._log_self(hyp.followed_by(refs)).view(1 + len(refs), len(hyp)).unbind()
+
+    def _crosses(self, hyp: TreeBatch, refs: Sequence[TreeBatch]) -> list[Tensor]:
+        """log K of every hypothesis with each of its references, float64 [B] a reference."""
+        size = len(hyp)
+        if self.together(hyp, refs) is None:
+            return [self.log_kernel(hyp, ref) for ref in refs]
+        (both,) = self._sides(hyp.followed_by(refs))
+        return [
+            log_kernel(both, both, self.decay, ahead=k * size, only=size)[:size]
+            for k in range(1, 1 + len(refs))
+        ]
 
     def statistics(self, hyp: TreeBatch, refs: Sequence[TreeBatch]) -> Tensor:
         """Float64 [B,2]."""

@@ -13,12 +13,16 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import torch
 from torch import Tensor
 
 from tensormt.kernels import hashing
 
 __all__ = ["Dictionary", "Pieces", "string_buffers"]
+
+
+_FEW = 128  # strings: up to here those hashed before are remembered one by one
 
 
 class Pieces(NamedTuple):
@@ -58,9 +62,11 @@ class Dictionary:
     """An immutable list of different strings; the id of a string is its place."""
 
     def __init__(self, strings: Iterable[str] | pa.Array) -> None:
-        self.array: pa.Array = (
-            strings if isinstance(strings, pa.Array) else pa.array(list(strings), pa.string())
-        )
+        if isinstance(strings, pa.Array):
+            self.array: pa.Array = strings
+        else:
+            self.__dict__["strings"] = names = list(strings)
+            self.array = pa.array(names, pa.string())
 
     @classmethod
     def encode(cls, strings: Sequence[str] | pa.Array) -> tuple[Tensor, Dictionary]:
@@ -85,11 +91,16 @@ class Dictionary:
     @cached_property
     def hashes(self) -> Tensor:
         """Content hash of every string, int64 [n]: equal strings of any two dictionaries agree."""
+        if len(self) <= _FEW:
+            return hashing.of_few(self.strings)
         return hashing.of_strings(*string_buffers(self.array))
 
     @cached_property
     def lowered(self) -> tuple[Tensor, Dictionary]:
         """The dictionary in lower case (`str.lower`), and the new id of every old one, [n]."""
+        data, bounds = string_buffers(self.array)
+        if not len(self) or data[bounds[0] : bounds[-1]].max(initial=0) < 0x80:
+            return Dictionary.encode(pc.ascii_lower(self.array))
         return Dictionary.encode([word.lower() for word in self.strings])
 
     @cached_property

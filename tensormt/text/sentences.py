@@ -4,7 +4,7 @@
 white space follows, unless the next character is a lower-case letter, or the word before a single
 `.` is an abbreviation (a known one, a lone letter, or one with a point inside: `Dr.` `J.` `U.S.`).
 A final mark that stands alone between spaces, as in tokenised text, ends a sentence whatever
-follows, and so do `。！？` anywhere. Marks without a word do not make a sentence. Token
+follows, and so do `。！？।॥` anywhere. Marks without a word do not make a sentence. Token
 lists follow the same rule: a final mark is a token of its own there.
 
 **Tokens.** Penn Treebank tokens by nltk's `NLTKWordTokenizer`, spelt as in the text (quotes are not
@@ -19,8 +19,10 @@ except after prefixes such as non-: done with `hyphens`.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import Any
+from functools import cache, lru_cache
+from typing import Any, Protocol
+
+from tensormt.text.toolkit import import_nltk
 
 ABBREVIATIONS = frozenset(
     re.findall(
@@ -44,13 +46,13 @@ PREFIXES = frozenset(
     )
 )
 CLOSING = "\"'”’»)]}"
-FINAL = frozenset({".", "!", "?", "…", "...", "。", "！", "？"})
+FINAL = frozenset({".", "!", "?", "…", "...", "。", "！", "？", "।", "॥"})
 CLOSERS = frozenset({*CLOSING, "''", "-RRB-", "-RSB-", "-RCB-"})
 
 _END = re.compile(
     rf"(?P<alone>(?<=\s)[.!?…]+(?:\s*[{re.escape(CLOSING)}](?=\s|$))*)\s+"
     rf"|(?P<mark>[.!?…]+[{re.escape(CLOSING)}]*)\s+(?=(?P<next>\S))"
-    r"|(?P<wide>[。！？]+[」』”’）]*)\s*"
+    r"|(?P<wide>[。！？।॥]+[」』”’）]*)\s*"
 )
 _WORD = re.compile(r"[^\W_]")
 _LAST_WORD = re.compile(r"[^\s(\[{\"'“‘]*$")
@@ -58,23 +60,32 @@ _APOSTROPHE = re.compile(r"(?<=\w)’(?=\w)")
 _HYPHEN = re.compile(r"(?<=[^\W_])([-–/])(?=[^\W_])")
 _ADDRESS = re.compile(r"//|@|^www\.|^\d+[-–/]\d")
 _SPACE = re.compile(r"\s+")
+_ENTANGLED = re.compile(r"[\"“”‘’«»`]|''|[^\S ]")  # quotes, white space other than blanks
+_TAIL = "])}>'"  # may stand behind the last point
+_CONTRACTED = frozenset({"cannot", "gimme", "gonna", "gotta", "lemme", "wanna"})
 _CUTS = frozenset({",", ";", ":", "-", "--", "–", "—"})
 
 
-def _is_abbreviation(before: str) -> bool:
-    """Whether the text before a single point ends in an abbreviation."""
+def _is_abbreviation(before: str, known: frozenset[str], ordinals: bool) -> bool:
+    """Whether the text before a single point ends in an abbreviation, or in an ordinal number."""
     found = _LAST_WORD.search(before)
     word = found.group() if found else ""
     letters = word.replace(".", "")
     return (
-        word.lower() in ABBREVIATIONS
-        or (len(word) == 1 and word.isalpha() and word != "I")
+        word.lower() in known
+        or (ordinals and len(word) < 3 and word.isdecimal())
+        or (len(word) == 1 and word.isalpha() and (word != "I" or known is not ABBREVIATIONS))
         or ("." in word and letters.isalpha())
     )
 
 
-def split_text(text: str) -> list[str]:
-    """The sentences of a segment of raw text; none for blank text."""
+def split_text(
+    text: str, known: frozenset[str] = ABBREVIATIONS, ordinals: bool = False
+) -> list[str]:
+    """The sentences of a segment of raw text; none for blank text.
+
+    `known` are abbreviations in lower case; `ordinals`: a number with a point may be one (3. Mai).
+    """
     sentences: list[str] = []
     start = 0
     for end in _END.finditer(text):
@@ -83,7 +94,8 @@ def split_text(text: str) -> list[str]:
         stop = end.end()
         if mark := end["mark"]:
             single = mark[0] == "." and mark[1:2] != "."
-            if end["next"].islower() or (single and _is_abbreviation(text[start : end.start()])):
+            before = text[start : end.start()]
+            if end["next"].islower() or (single and _is_abbreviation(before, known, ordinals)):
                 continue
         elif end["alone"] and '"' in end["alone"] and text.count('"', start, end.start()) % 2 == 0:
             stop = text.index('"', end.start())  # this quote opens what follows
@@ -113,6 +125,7 @@ def split_tokens(tokens: list[str]) -> list[list[str]]:
 
 @cache
 def _tokenizer() -> Any:
+    import_nltk()
     from nltk.tokenize.destructive import NLTKWordTokenizer
 
     return NLTKWordTokenizer()
@@ -136,13 +149,44 @@ def escape(token: str) -> str:
     """A token as it can stand in a bracketing: no bracket, no space, nothing unencodable."""
     if "(" in token or ")" in token:
         token = token.replace("(", "-LRB-").replace(")", "-RRB-")
+    return whole(token)
+
+
+def whole(token: str) -> str:
+    """A token without white space in it and with nothing unencodable."""
+    if token.isalnum():  # most are
+        return token
     if not token.isascii() or not token.isprintable() or " " in token:
         token = _SPACE.sub("_", token).encode("utf-8", "replace").decode("utf-8")
     return token
 
 
 def tokenize(sentence: str, hyphens: bool = True) -> list[str]:
-    """Penn tokens of one sentence of raw text, spelt as in the text."""
+    """Penn tokens of one sentence of raw text, spelt as in the text.
+
+    Without quotation marks the tokens between two blanks do not depend on what else there is, but
+    for a point at the end, so most of them are remembered.
+    """
+    chunks = sentence.split()
+    if not chunks or _ENTANGLED.search(sentence) or not chunks[-1].strip(_TAIL):
+        return _cut_whole(sentence, hyphens)
+    tokens: list[str] = []
+    for chunk in chunks[:-1]:
+        tokens += _cut_chunk(chunk, hyphens, False)
+    tokens += _cut_chunk(chunks[-1], hyphens, True)
+    return tokens
+
+
+@lru_cache(1 << 16)
+def _cut_chunk(chunk: str, hyphens: bool, last: bool) -> tuple[str, ...]:
+    """The tokens of a piece of text without white space or quotation marks."""
+    if chunk.isalnum() and chunk.lower() not in _CONTRACTED:
+        return (escape(chunk),)
+    return tuple(_cut_whole(chunk, hyphens) if last else _cut_whole(f"{chunk} x", hyphens)[:-1])
+
+
+def _cut_whole(sentence: str, hyphens: bool) -> list[str]:
+    """`tokenize` by nltk, all of the sentence at once."""
     plain = _APOSTROPHE.sub("'", sentence) if "’" in sentence else sentence
     try:
         spans = list(_tokenizer().span_tokenize(plain))
@@ -175,8 +219,40 @@ class Sentences:
     cut: int
 
 
+class Rules(Protocol):
+    """How a parser reads text."""
+
+    def sentences(self, text: str) -> list[str]:
+        """The sentences of a segment of raw text."""
+
+    def tokens(self, sentence: str) -> list[str]:
+        """The tokens of one sentence."""
+
+    def token(self, token: str) -> str:
+        """A given token as it can stand in a tree."""
+
+
+@dataclass(frozen=True)
+class Penn:
+    """English text as Penn treebanks have it; `hyphens`: words are cut there too."""
+
+    hyphens: bool = False
+
+    def sentences(self, text: str) -> list[str]:
+        """The sentences of a segment of raw text."""
+        return split_text(text)
+
+    def tokens(self, sentence: str) -> list[str]:
+        """Penn tokens."""
+        return tokenize(sentence, self.hyphens)
+
+    def token(self, token: str) -> str:
+        """The token with its brackets escaped."""
+        return escape(token)
+
+
 def prepare(
-    segments: Sequence[str | Sequence[str] | None], split: bool, hyphens: bool, limit: int
+    segments: Sequence[str | Sequence[str] | None], split: bool, rules: Rules, limit: int
 ) -> Sentences:
     """Segments of raw text or tokens as sentences ready to parse; a blank segment has none."""
     tokens: list[list[str]] = []
@@ -186,10 +262,10 @@ def prepare(
         if segment is None:
             continue
         if isinstance(segment, str):
-            texts = split_text(segment) if split else [segment.strip()]
-            sentences = [tokenize(text, hyphens) for text in texts if text]
+            texts = rules.sentences(segment) if split else [segment.strip()]
+            sentences = [rules.tokens(text) for text in texts if text]
         else:
-            words = [escape(token) for token in segment if token and not token.isspace()]
+            words = [rules.token(token) for token in segment if token and not token.isspace()]
             sentences = split_tokens(words) if split else [words]
         for sentence in sentences:
             if sentence:

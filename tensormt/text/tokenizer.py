@@ -25,6 +25,7 @@ import numpy as np
 import pyarrow as pa
 
 from tensormt.errors import TensorMTError
+from tensormt.typed import described
 
 __all__ = ["NATIVE", "check_name", "decode", "tokenize"]
 
@@ -68,6 +69,8 @@ _CHUNK = 512
 
 def check_name(name: str) -> None:
     """Raise unless the tokeniser is one of ours or one that sacrebleu knows."""
+    if not isinstance(name, str):
+        raise TensorMTError(f"tokenize is {described(name)}, expected a tokeniser's name")
     if name not in NATIVE:
         _foreign(name)
 

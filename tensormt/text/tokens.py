@@ -17,11 +17,13 @@ import pyarrow as pa
 import torch
 from torch import Tensor
 
-from tensormt.data.lines import lines_of
+from tensormt.data.lines import items_of, lines_of
 from tensormt.errors import TensorMTError
+from tensormt.given import chosen, flag, given, many, numbers, on_device
 from tensormt.kernels import hashing
 from tensormt.kernels.arrays import nonzero, repeat
 from tensormt.text.dictionary import Dictionary
+from tensormt.text.tokenizer import check_name
 from tensormt.text.tokenizer import tokenize as cut
 
 __all__ = ["TokenBatch", "unify"]
@@ -48,6 +50,7 @@ class TokenBatch:
         return cls.from_texts([lines], tokenize, lowercase)[0]
 
     @classmethod
+    @given(lowercase=flag)
     def from_texts(
         cls,
         streams: Iterable[Iterable[str | bytes | None]],
@@ -55,7 +58,11 @@ class TokenBatch:
         lowercase: bool = False,
     ) -> list[TokenBatch]:
         """Tokenise several streams of lines into batches that share one dictionary."""
-        parts = [cut(lines_of(lines, binary=True), tokenize, lowercase) for lines in streams]
+        check_name(tokenize)
+        parts = [
+            cut(lines_of(lines, binary=True), tokenize, lowercase)
+            for lines in items_of(streams, "streams")
+        ]
         chunks = [chunk for strings, _ in parts for chunk in strings.chunks]
         encoded = pa.chunked_array(chunks, pa.string()).dictionary_encode().combine_chunks()
         if isinstance(encoded, pa.ChunkedArray):
@@ -70,19 +77,14 @@ class TokenBatch:
         ]
 
     @classmethod
+    @given(ids=numbers("B", "T", kind="whole numbers"), lengths=numbers("B", kind="whole numbers"))
     def from_ids(cls, ids: Tensor, lengths: Tensor) -> TokenBatch:
         """Take token ids [B,T] (integers) of which the first lengths [B] of each row are real."""
-        if not isinstance(ids, Tensor) or not isinstance(lengths, Tensor):
-            raise TensorMTError(
-                f"ids are {type(ids).__name__}, lengths {type(lengths).__name__}: expected tensors"
-            )
-        if ids.dim() != 2 or lengths.shape != ids.shape[:1]:
+        if lengths.shape != ids.shape[:1]:
             raise TensorMTError(
                 f"ids of shape {list(ids.shape)} with lengths of shape {list(lengths.shape)}: "
                 "expected [B,T] and [B]"
             )
-        if ids.is_floating_point() or lengths.is_floating_point():
-            raise TensorMTError(f"ids are {ids.dtype}, lengths {lengths.dtype}: expected integers")
         lengths = lengths.to(ids.device, torch.int64)
         real = torch.arange(ids.shape[1], device=ids.device) < lengths[:, None]
         if bool(((lengths < 0) | (lengths > ids.shape[1])).any()):
@@ -93,8 +95,7 @@ class TokenBatch:
     @staticmethod
     def concat(batches: Sequence[TokenBatch]) -> TokenBatch:
         """The segments of several batches in one, in order."""
-        if not batches:
-            raise TensorMTError("nothing to join: pass at least one batch")
+        batches = _BATCHES(batches, "batches")
         first = batches[0]
         if any((b.tokenize, b.lowercase) != (first.tokenize, first.lowercase) for b in batches):
             raise TensorMTError("batches of different tokenisation or case cannot be joined")
@@ -150,26 +151,20 @@ class TokenBatch:
 
     def __getitem__(self, index: int | slice | Sequence[int] | Tensor) -> TokenBatch:
         """The chosen segments as a batch with the same dictionary; an int chooses one."""
-        if isinstance(index, slice) and index.step in (None, 1):
-            low, high, _ = index.indices(len(self))
-            lengths = self.lengths[low:high]
-            begin = int(self.starts[low]) if lengths.shape[0] else 0
+        places = chosen(index, len(self), "a batch")
+        if isinstance(places, slice):
+            lengths = self.lengths[places]
+            begin = int(self.starts[places.start]) if lengths.shape[0] else 0
             tokens = self.tokens[begin : begin + int(lengths.sum())]
             return replace(self, tokens=tokens, lengths=lengths)
-        if isinstance(index, slice):
-            index = list(range(*index.indices(len(self))))
-        elif isinstance(index, int):
-            if not -len(self) <= index < len(self):
-                raise IndexError(f"segment {index} of a batch of {len(self)}")
-            index = [index]
-        chosen = torch.as_tensor(index, dtype=torch.int64, device=self.device)
-        rows = torch.arange(len(self), device=self.device)[chosen]
+        rows = places.to(self.device)
         lengths = self.lengths[rows]
         segment, place = repeat(lengths)
         return replace(
             self, tokens=self.tokens[self.starts[rows][segment] + place], lengths=lengths
         )
 
+    @given(device=on_device)
     def to(self, device: str | torch.device) -> TokenBatch:
         """The same batch on a device; the dictionary stays where it is."""
         return replace(self, tokens=self.tokens.to(device), lengths=self.lengths.to(device))
@@ -196,6 +191,9 @@ class TokenBatch:
             f"TokenBatch({len(self)} segments, {self.tokens.shape[0]} tokens, "
             f"tokenize={self.tokenize}, lowercase={self.lowercase}, device={self.device})"
         )
+
+
+_BATCHES = many(TokenBatch, "a batch of TokenBatch.from_text or from_ids")
 
 
 def unify(batches: Sequence[TokenBatch]) -> list[TokenBatch]:

@@ -1,7 +1,8 @@
 """TreeBatch: B parse trees as padded tensors with their dictionaries.
 
 Constituency trees hold their nodes in preorder; a preterminal carries its word. Dependency trees
-hold one node a word, in sentence order, labelled with the word. Padding is -1.
+hold one node a word, in sentence order, labelled with the word; where the arcs have names,
+`relations` is their dictionary. Padding is -1.
 
     label, parent, position, height, production, word    int64 [B,N]      lengths    int64 [B]
 
@@ -12,7 +13,9 @@ leaf); parents are places in the same row. The engines read `nodes`, the real ce
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property
+from itertools import accumulate, pairwise
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
@@ -21,11 +24,14 @@ import torch
 from torch import Tensor
 
 from tensormt.data import files
+from tensormt.data.lines import lines_of
 from tensormt.errors import TensorMTError
+from tensormt.given import chosen, file_name, given, many, on_device, string, whole
 from tensormt.kernels.arrays import nonzero, repeat
 from tensormt.kernels.nodes import Nodes
 from tensormt.text.dictionary import Dictionary
 from tensormt.trees import bracketing, conllu, headlists, penn, views
+from tensormt.trees.headrules import rules_named
 from tensormt.trees.heads import to_dependencies
 
 __all__ = ["TreeBatch"]
@@ -42,6 +48,7 @@ class TreeBatch:
     labels: Dictionary
     words: Dictionary
     kind: str
+    relations: Dictionary | None  # of dependency trees whose arcs have names
 
     def __init__(
         self,
@@ -70,9 +77,16 @@ class TreeBatch:
         self._set(nodes, labels, words, kind, False)
 
     def _set(
-        self, nodes: Nodes, labels: Dictionary, words: Dictionary, kind: str, bare: bool
+        self,
+        nodes: Nodes,
+        labels: Dictionary,
+        words: Dictionary,
+        kind: str,
+        bare: bool,
+        relations: Dictionary | None = None,
     ) -> None:
         self.nodes, self.labels, self.words, self.kind = nodes, labels, words, kind
+        self.relations = None if nodes.relation is None else relations
         self._bare = bare  # some words stand beside other children, as nodes without a label
         self._memo: dict[object, Any] = {}
 
@@ -84,13 +98,15 @@ class TreeBatch:
         words: Dictionary,
         kind: str = "constituency",
         bare: bool = False,
+        relations: Dictionary | None = None,
     ) -> TreeBatch:
         """From flat nodes, as the readers give them."""
         batch = cls.__new__(cls)
-        batch._set(nodes, labels, words, kind, bare)
+        batch._set(nodes, labels, words, kind, bare, relations)
         return batch
 
     @classmethod
+    @given(source=string, first=whole())
     def from_brackets(
         cls, lines: Sequence[str | None] | str, source: str = "", first: int = 1
     ) -> TreeBatch:
@@ -102,11 +118,12 @@ class TreeBatch:
         >>> TreeBatch.from_brackets(["(S (NP (PRP I)) (VP (VBP run)))"]).lengths
         tensor([5])
         """
-        lines = bracketing.split(lines) if isinstance(lines, str) else list(lines)
+        lines = bracketing.split(lines) if isinstance(lines, str) else lines_of(lines)
         linear = penn.read(lines, source, first)
         return cls.from_nodes(linear.nodes, linear.labels, linear.words, bare=linear.bare)
 
     @classmethod
+    @given(path=file_name)
     def from_file(cls, path: str | PathLike[str]) -> TreeBatch:
         """Trees from a file: CoNLL-U (`.conllu`, `.conll`), else brackets of one or more lines."""
         path = Path(path)
@@ -117,27 +134,59 @@ class TreeBatch:
 
     @classmethod
     def from_heads(
-        cls, words: Sequence[Sequence[str]], heads: Sequence[Sequence[int]]
+        cls,
+        words: Sequence[Sequence[str]],
+        heads: Sequence[Sequence[int]],
+        relations: Sequence[Sequence[str]] | None = None,
     ) -> TreeBatch:
-        """Dependency trees from the words of each segment and their heads (1-based, 0 the root)."""
+        """Dependency trees from the words of each segment and their heads (1-based, 0 the root).
+
+        `relations` are the names of the arcs where they are known, one for each word.
+        """
         nodes, names = headlists.read(words, heads)
-        return cls.from_nodes(nodes, names, names, "dependency")
+        if relations is None:
+            return cls.from_nodes(nodes, names, names, "dependency")
+        nodes, arcs = headlists.with_relations(nodes, relations)
+        return cls.from_nodes(nodes, names, names, "dependency", relations=arcs)
 
     @classmethod
-    def from_conllu(cls, text: str, source: str = "") -> TreeBatch:
-        """Dependency trees from CoNLL-U text; multi-word tokens and empty nodes are passed over."""
-        sentences = conllu.read(text, source)
-        return cls.from_heads(sentences.words, sentences.heads)
+    @given(text=string, source=string)
+    def from_conllu(
+        cls, text: str, source: str = "", counts: Sequence[int] | None = None
+    ) -> TreeBatch:
+        """Dependency trees from CoNLL-U text; multi-word tokens and empty nodes are passed over.
+
+        Relations (column 8) are kept unless all of them are `_`. `counts`: how many sentences make
+        a segment, whose trees are joined; each is one where not given.
+        """
+        found = conllu.read(text, source)
+        if counts is not None and sum(counts) != len(found.words):
+            raise TensorMTError(
+                f"{source}{sum(counts)} sentences hold {len(found.words)} trees: expected one tree "
+                "a sentence"
+            )
+        words, heads, relations, _ = found if counts is None else conllu.join(found, counts)
+        named = any(name != "_" for row in relations for name in row)
+        return cls.from_heads(words, heads, relations if named else None)
 
     @classmethod
     def concat(cls, batches: Sequence[TreeBatch]) -> TreeBatch:
         """The trees of several batches of one kind, one batch after the other."""
+        batches = _BATCHES(batches, "batches")
         kinds = {batch.kind for batch in batches}
         if len(kinds) != 1:
-            raise TensorMTError(
-                f"cannot join batches of kinds {sorted(kinds)}: give at least one, all of one kind"
-            )
+            raise TensorMTError(f"batches of {' and '.join(sorted(kinds))} trees cannot be joined")
         kind = kinds.pop()
+        first = batches[0]
+        bare = any(batch._bare for batch in batches)
+        if all(
+            batch.words is first.words
+            and batch.labels is first.labels
+            and batch.relations is first.relations
+            for batch in batches
+        ):
+            nodes = Nodes.join([batch.nodes for batch in batches])
+            return cls.from_nodes(nodes, first.labels, first.words, kind, bare, first.relations)
         words, word_maps = Dictionary.merge([batch.words for batch in batches])
         labels, label_maps = (
             (words, word_maps)
@@ -146,32 +195,34 @@ class TreeBatch:
         )
         maps = zip(batches, label_maps, word_maps, strict=True)
         parts = [views.renamed(batch.nodes, label, word) for batch, label, word in maps]
-        bare = any(batch._bare for batch in batches)
-        return cls.from_nodes(Nodes.join(parts), labels, words, kind, bare)
+        relations, parts = _one_naming(batches, parts)
+        return cls.from_nodes(Nodes.join(parts), labels, words, kind, bare, relations)
+
+    def split(self, sizes: Sequence[int]) -> list[TreeBatch]:
+        """The batch in parts of the given sizes; the first one knows the batch as a whole."""
+        ends = list(accumulate(sizes, initial=0))
+        parts = [self[start:stop] for start, stop in pairwise(ends)]
+        if parts:
+            parts[0]._memo["joined"] = (tuple(parts[1:]), self)
+        return parts
+
+    def followed_by(self, others: Sequence[TreeBatch]) -> TreeBatch:
+        """The trees of this batch, then those of the others; kept for the next such call."""
+        joined = self._memo.get("joined")
+        if joined is None or [*map(id, joined[0])] != [*map(id, others)]:
+            joined = self._memo["joined"] = (tuple(others), TreeBatch.concat([self, *others]))
+        batch: TreeBatch = joined[1]
+        return batch
 
     def __len__(self) -> int:
         return self.nodes.trees
 
     def __getitem__(self, index: int | slice | Sequence[int] | Tensor) -> TreeBatch:
         """Some of the trees: a number, a slice, a list or a tensor of numbers."""
-        if isinstance(index, int):
-            if not -len(self) <= index < len(self):
-                raise IndexError(f"tree {index} of a batch of {len(self)}")
-            index = slice(index % len(self), index % len(self) + 1)
-        if isinstance(index, slice):
-            start, stop, step = index.indices(len(self))
-            if step == 1:
-                return self._like(self.nodes.rows(start, max(start, stop)))
-            index = torch.arange(start, stop, step)
-        rows = torch.as_tensor(index, device=self.device)
-        if rows.dtype == torch.bool:
-            if rows.shape != (len(self),):
-                raise IndexError(f"a mask of shape {list(rows.shape)} for {len(self)} trees")
-            rows = nonzero(rows)
-        rows = rows.to(torch.int64).reshape(-1)
-        if bool(((rows < -len(self)) | (rows >= len(self))).any()):
-            raise IndexError(f"a tree out of range in a batch of {len(self)}")
-        rows = torch.where(rows < 0, rows + len(self), rows)
+        places = chosen(index, len(self), "a batch")
+        if isinstance(places, slice):
+            return self._like(self.nodes.rows(places.start, places.stop))
+        rows = places.to(self.device)
         nodes = self.nodes
         lengths = nodes.lengths[rows]
         owner, place = repeat(lengths)
@@ -187,9 +238,11 @@ class TreeBatch:
             nodes.width,
             None if nodes.known_depth is None else nodes.known_depth[cells],
             None if nodes.known_position is None else nodes.known_position[cells],
+            None if nodes.relation is None else nodes.relation[cells],
         )
         return self._like(picked)
 
+    @given(size=whole(1))
     def chunks(self, size: int) -> list[TreeBatch]:
         """The batch in pieces of at most `size` trees; itself alone where it is no longer."""
         if len(self) <= size:
@@ -197,13 +250,16 @@ class TreeBatch:
         return [self[start : start + size] for start in range(0, len(self), size)]
 
     def _like(self, nodes: Nodes) -> TreeBatch:
-        return TreeBatch.from_nodes(nodes, self.labels, self.words, self.kind, self._bare)
+        return TreeBatch.from_nodes(
+            nodes, self.labels, self.words, self.kind, self._bare, self.relations
+        )
 
     @property
     def device(self) -> torch.device:
         """Where the tensors are."""
         return self.nodes.parent.device
 
+    @given(device=on_device)
     def to(self, device: torch.device | str) -> TreeBatch:
         """The same trees on another device."""
         return self if self.device == torch.device(device) else self._like(self.nodes.to(device))
@@ -294,6 +350,7 @@ class TreeBatch:
 
     def dependencies(self, rules: str = "collins") -> TreeBatch:
         """The dependency trees that the head rules give; dependency trees stay as they are."""
+        rules_named(rules)
         if self.kind == "dependency":
             return self
         return self.memo(("dependencies", rules), lambda: self._dependencies(rules))
@@ -314,17 +371,61 @@ class TreeBatch:
             raise TensorMTError("constituency trees have no head list: use dependencies() first")
         return headlists.write(self.nodes.to("cpu"), self.words)
 
-    def to_conllu(self, relations: Sequence[Sequence[str]] | None = None) -> str:
+    def to_relations(self) -> list[list[str]] | None:
+        """The names of the arcs of dependency trees, one for each word; None without any."""
+        if self.relations is None:
+            return None
+        return headlists.relations(self.nodes.to("cpu"), self.relations)
+
+    def with_relations(self) -> TreeBatch:
+        """Dependency trees whose labels are words with the names of their arcs."""
+        if self.relations is None:
+            raise TensorMTError(
+                "the arcs of these trees have no names: take a parser of dependencies (--lang, "
+                "--parser spacy:… or stanza:…) or CoNLL-U with relations in column 8"
+            )
+        return self.memo("with relations", self._with_relations)
+
+    def _with_relations(self) -> TreeBatch:
+        assert self.relations is not None
+        nodes, names = views.with_relations(self.nodes, self.words, self.relations)
+        return TreeBatch.from_nodes(nodes, names, self.words, "dependency", False, self.relations)
+
+    def to_conllu(
+        self, relations: Sequence[Sequence[str]] | None = None, first: int | None = None
+    ) -> str:
         """Dependency trees as CoNLL-U text, which `from_conllu` reads back to the same trees.
 
-        `relations` are the names of the arcs (column 8) where they are known, one for each word.
+        `relations` are the names of the arcs (column 8), one for each word, where they are not
+        those of the trees themselves. With `first` trees are numbered from there, and empty ones
+        left out.
         """
-        return conllu.write(*self.to_heads(), relations)
+        return conllu.write(*self.to_heads(), relations or self.to_relations(), first)
 
     def __getstate__(self) -> dict[str, object]:
         """For pickling: without what can be made again."""
-        names = ("nodes", "labels", "words", "kind", "_bare")
+        names = ("nodes", "labels", "words", "kind", "_bare", "relations")
         return {**{name: self.__dict__[name] for name in names}, "_memo": {}}
 
     def __repr__(self) -> str:
         return f"TreeBatch({len(self)} {self.kind} trees, {len(self.nodes)} nodes, {self.device})"
+
+
+def _one_naming(
+    batches: Sequence[TreeBatch], parts: list[Nodes]
+) -> tuple[Dictionary | None, list[Nodes]]:
+    """The relations of several batches in one dictionary; none where a batch with words has none.
+
+    `parts` are the nodes of the batches, and come back with their relations numbered anew.
+    """
+    if any(b.kind != "dependency" or (b.relations is None and len(b.nodes)) for b in batches):
+        return None, [replace(part, relation=None) for part in parts]
+    known = [batch.relations or Dictionary([]) for batch in batches]
+    merged, maps = Dictionary.merge(known)
+    return merged, [
+        replace(part, relation=views.remap(part.label[:0] if ids is None else ids, table))
+        for part, ids, table in zip(parts, (p.relation for p in parts), maps, strict=True)
+    ]
+
+
+_BATCHES = many(TreeBatch, "a batch of TreeBatch.from_brackets or Parser.parse")

@@ -6,22 +6,25 @@ Heads are 1-based, 0 marks the root. A segment has one root; every word leads to
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import chain, pairwise
 
 import numpy as np
 import torch
 
+from tensormt.data.lines import lines_of, lists_of
 from tensormt.errors import TensorMTError
 from tensormt.kernels.nodes import Nodes
 from tensormt.text.dictionary import Dictionary
 
-__all__ = ["read", "write"]
+__all__ = ["read", "relations", "with_relations", "write"]
 
 
 def read(
     words: Sequence[Sequence[str]], heads: Sequence[Sequence[int]]
 ) -> tuple[Nodes, Dictionary]:
     """Flat nodes in sentence order, labelled with their words, and the dictionary of these."""
+    words, heads = lists_of(words, "words"), lists_of(heads, "heads")
     if len(words) != len(heads):
         raise TensorMTError(
             f"{len(words)} segments of words but {len(heads)} of heads: give one list of each"
@@ -32,8 +35,13 @@ def read(
         raise TensorMTError(
             f"segment {segment + 1}: {sizes[segment]} words but {given[segment]} heads"
         )
-    ids, names = Dictionary.encode(list(chain.from_iterable(words)))
-    head = np.fromiter(chain.from_iterable(heads), np.int64, int(sizes.sum()))
+    flat = lines_of(list(chain.from_iterable(words)), "words")
+    if None in flat:
+        raise TensorMTError("words: one of them is None, expected strings")
+    ids, names = Dictionary.encode(flat)
+    head = np.array(list(chain.from_iterable(heads)) or np.zeros(0, np.int64))
+    if head.dtype.kind not in "iu" or head.ndim != 1:
+        raise TensorMTError("heads: expected whole numbers, the word that is the head or 0")
     offsets = np.append(0, np.cumsum(sizes))
     segment = np.repeat(np.arange(len(sizes)), sizes)
     start = offsets[segment]
@@ -89,3 +97,20 @@ def write(nodes: Nodes, words: Dictionary) -> tuple[list[list[str]], list[list[i
     heads = torch.where(nodes.parent < 0, 0, nodes.parent - start + 1).tolist()
     bounds = list(pairwise(offsets))
     return [strings[a:b] for a, b in bounds], [heads[a:b] for a, b in bounds]
+
+
+def with_relations(nodes: Nodes, names: Sequence[Sequence[str]]) -> tuple[Nodes, Dictionary]:
+    """The nodes with the names of their arcs, one for each word, and the dictionary of these."""
+    sizes = nodes.lengths.tolist()
+    for number, (size, row) in enumerate(zip(sizes, names, strict=True), 1):
+        if size != len(row):
+            raise TensorMTError(f"segment {number}: {size} words but {len(row)} relations")
+    ids, known = Dictionary.encode(list(chain.from_iterable(names)))
+    return replace(nodes, relation=ids), known
+
+
+def relations(nodes: Nodes, names: Dictionary) -> list[list[str]]:
+    """The names of the arcs of every segment."""
+    assert nodes.relation is not None
+    strings = [names.strings[i] for i in nodes.relation.tolist()]
+    return [strings[a:b] for a, b in pairwise(nodes.offsets.tolist())]

@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tensormt.errors import TensorMTError
+from tensormt.typed import described
 
 __all__ = ["RULES", "HeadRules", "rules_named"]
 
@@ -120,6 +121,8 @@ RULES: dict[str, HeadRules] = {
 
 def rules_named(name: str) -> HeadRules:
     """The rule set with this name; more can be put into `RULES`."""
-    if name not in RULES:
-        raise TensorMTError(f"no head rules named {name!r}: choose one of {', '.join(RULES)}")
+    if not isinstance(name, str) or name not in RULES:
+        raise TensorMTError(
+            f"no head rules named {described(name)}: choose one of {', '.join(RULES)}"
+        )
     return RULES[name]

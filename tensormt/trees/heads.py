@@ -57,22 +57,43 @@ def _compile(rule_set: HeadRules) -> _Table:
     return _Table(row, column, search, from_right, at_end)
 
 
+class _Known(NamedTuple):
+    """What a rule set says of the labels of a dictionary, and of a word without a tag, the last.
+
+    Row and column of the table, and whether a label is punctuation or coordinates: int64 [4,L+1].
+    """
+
+    of_labels: Tensor
+    joins: bool
+
+
+@lru_cache(maxsize=32)
+def _look_up(rule_set: HeadRules, labels: tuple[str, ...]) -> _Known:
+    """The labels in a compiled rule set; the dictionaries of small batches often are the same."""
+    table = _compile(rule_set)
+    names = [*labels, ""]
+    punctuation, coordination = rule_set.punctuation.split(), rule_set.coordination.split()
+    rows = [
+        [table.row.get(name, table.row["*"]) for name in names],
+        [table.column.get(name, 0) for name in names],
+        [name in punctuation for name in names],
+        [name in coordination for name in names],
+    ]
+    found = torch.tensor(rows, dtype=torch.int64, device="cpu")
+    return _Known(found, bool(found[3].any()))
+
+
 def head_children(nodes: Nodes, labels: Dictionary, rules: str) -> Tensor:
     """Flat index of each node's head child, int64 [n]; a node without children has itself."""
     rule_set = rules_named(rules)
     table = _compile(rule_set)
     device = nodes.parent.device
-    names = [*labels.strings, ""]  # the last stands for a word without a tag, id -1
-    row = torch.tensor([table.row.get(name, table.row["*"]) for name in names], device=device)
-    column = torch.tensor([table.column.get(name, 0) for name in names], device=device)
-    punctuation, coordination = rule_set.punctuation.split(), rule_set.coordination.split()
-    marks = [name in punctuation for name in names]
-    joins = [name in coordination for name in names]
+    known = _look_up(rule_set, tuple(labels.strings))
+    row, column, marks, joins = known.of_labels.to(device)
     kind = torch.where(nodes.label < 0, len(labels), nodes.label)
-    mark = take(torch.tensor(marks, device=device), kind)
 
     # places among the siblings that are not punctuation; a node of punctuation alone counts it
-    mark &= nodes.arity == 0
+    mark = take(marks, kind) > nodes.arity
     plain = sum_children(nodes, (~mark).long())
     padded = torch.cat([plain, plain.new_zeros(1)])
     seen = ~mark | (take(padded, nodes.up) == 0)
@@ -90,10 +111,9 @@ def head_children(nodes: Nodes, labels: Dictionary, rules: str) -> Tensor:
     rank = torch.where(place == many - 1, torch.minimum(rank, end * width), rank)
     rank = torch.where(seen, rank, _NEVER * width * 2)
     head = _best_child(nodes, rank)
-    if not any(joins):
+    if not known.joins:
         return head
-    join = take(torch.tensor(joins, device=device), kind)
-    return _coordinate(nodes, head, seen, place, join)
+    return _coordinate(nodes, head, seen, place, take(joins, kind) > 0)
 
 
 def _rank_among_siblings(nodes: Nodes, seen: Tensor) -> Tensor:

@@ -13,7 +13,6 @@ the nodes they leave childless, and so does an outer unlabelled, ROOT or TOP nod
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -25,6 +24,7 @@ from numpy.typing import NDArray
 from tensormt.errors import TensorMTError
 from tensormt.kernels.nodes import Nodes
 from tensormt.text.dictionary import Dictionary, string_buffers
+from tensormt.trees import handful
 from tensormt.trees.bracketing import explain
 from tensormt.trees.pieces import Pieces, take_apart
 
@@ -65,6 +65,11 @@ def read(lines: Sequence[str | None], source: str = "", first: int = 1) -> Linea
 
     An error names the source and the line, the first one being `first`.
     """
+    if (found := handful.read(lines)) is not None:
+        arrays = (found.label, found.word, found.depth, found.segment)
+        flat = _Flat(*(np.array(values, np.int64) for values in arrays))
+        flat, labels = _clean(flat, Dictionary(found.labels), len(lines))
+        return Linear(_link(flat, len(lines)), labels, Dictionary(found.words), found.bare)
     data, offsets = string_buffers(_arrow(lines, source))
     offsets = offsets - offsets[0]
     data = data[: offsets[-1]]
@@ -150,16 +155,13 @@ def _well_placed(flat: _Flat, labels: Dictionary) -> bool:
     return not outside.any() and not (flat.depth[flat.label == nameless] > 1).any()
 
 
-def _cut(label: str) -> str:
-    """A label without function tags and indices; -LRB-, -NONE- and the like stay."""
-    return label if label[:1] == "-" else re.split("(?<=.)[-=]", label, maxsplit=1)[0]
-
-
 def _clean(flat: _Flat, labels: Dictionary, trees: int) -> tuple[_Flat, Dictionary]:
     """Cut labels, drop empty elements and outer nodes."""
-    short, labels = Dictionary.encode([_cut(name) for name in labels.strings])
-    names = labels.strings
-    flat = flat._replace(label=np.append(short.numpy(), -1)[flat.label])
+    names = [handful.cut(name) for name in labels.strings]
+    if names != labels.strings:
+        short, labels = Dictionary.encode(names)
+        names = labels.strings
+        flat = flat._replace(label=np.append(short.numpy(), -1)[flat.label])
     if "-NONE-" in names:
         flat = _drop_empty(flat, names.index("-NONE-"), trees)
     outer = np.array([name in _OUTER for name in names] + [False])

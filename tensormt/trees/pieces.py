@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 
 from tensormt.text.dictionary import Dictionary
 
-__all__ = ["Pieces", "take_apart"]
+__all__ = ["Pieces", "take_apart", "words_of"]
 
 Array = NDArray[Any]
 
-_LABEL = re.compile(r"\(\s*[^\s()]*", re.ASCII)
+_LABEL = re.compile(r"\(\s*([^\s()]*)", re.ASCII)
 _REST = re.compile(r"\)|[^\s()]+", re.ASCII)
 
 
@@ -64,7 +64,7 @@ def take_apart(texts: pa.Array) -> Pieces | None:
     own: list[tuple[int, str]] = []
     bare: list[tuple[int, str, int]] = []
     for place in np.flatnonzero(~with_word & ((size > 1)[kind] | closes)).tolist():
-        words = _words(texts[place].as_py())
+        _, words = words_of(texts[place].as_py())
         if not words:
             return None
         if words[0][1] is None:
@@ -84,15 +84,16 @@ def take_apart(texts: pa.Array) -> Pieces | None:
     return Pieces(labels, names, label.numpy()[kind], word, counts, of_others[len(own) :], rise)
 
 
-def _words(text: str) -> list[tuple[str, int | None]]:
-    """The words of a piece with their levels below its node; None for the node's own word.
+def words_of(text: str) -> tuple[str, list[tuple[str, int | None]]]:
+    """The label of a piece, and its words with their levels below the node; None for its own word.
 
-    Empty where the node has no child.
+    No word, where the node closes: it has no child.
     """
     start = _LABEL.match(text)
+    label = start[1] if start else ""
     rest = _REST.findall(text, start.end() if start else 0)
     if rest[:1] == [")"]:
-        return []
+        return label, []
     words: list[tuple[str, int | None]] = []
     rise = 1
     for token in rest:
@@ -102,4 +103,4 @@ def _words(text: str) -> list[tuple[str, int | None]]:
             words.append((token, rise))
     if rest[1:2] == [")"]:
         words[0] = (rest[0], None)
-    return words
+    return label, words

@@ -1,6 +1,7 @@
 """Sources of trees: what turns segments into a TreeBatch, and says how in a signature.
 
-A source is called with segments and gives their trees; its `fingerprint` stands in signatures.
+A source is called with segments and gives their trees; its `fingerprint` stands in signatures, and
+its `kind`, where it has one, says whether they are trees of constituents or of dependencies.
 `tensormt.parser.cache.CachedParser` parses text. The two here bring trees that exist already:
 `Written`, where the segments themselves are trees (brackets or CoNLL-U), and `Aligned`, where
 trees lie beside the text, by place.
@@ -20,6 +21,7 @@ __all__ = ["GIVEN", "Aligned", "TreeSource", "Written", "read_lines", "sentences
 
 GIVEN = "given"  # in signatures: the trees came with the text, no parser made them
 
+_HANDFUL = 32  # trees that are read at once, whichever stream they are in
 _BRACKETS = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}"}
 
 
@@ -35,24 +37,38 @@ class TreeSource(Protocol):
 
 
 class Written:
-    """The segments are trees as they stand: one bracketing each, or CoNLL-U sentences."""
+    """The segments are trees as they stand: one bracketing each, or CoNLL-U sentences.
+
+    Several sentences of a segment have an empty line between them and become one tree.
+    """
 
     fingerprint = GIVEN
 
     def __init__(self, form: str = "brackets", place: str = "in a file of trees, ") -> None:
         self.form, self.place = form, place
+        self.kind = "dependency" if form == "conllu" else "constituency"
 
     def __call__(self, lines: Sequence[str | None], first: int = 1) -> TreeBatch:
         """Read the trees; an error names the line (or tree), the first one being `first`."""
         if self.form == "conllu":
-            found = TreeBatch.from_conllu("\n\n".join(line or "" for line in lines), self.place)
-            if len(found) != len(lines):
-                raise TensorMTError(
-                    f"{self.place}{len(lines)} sentences hold {len(found)} trees: "
-                    "expected one tree a sentence"
-                )
-            return found
+            texts = [(line or "").strip("\n") for line in lines]
+            counts = [text.count("\n\n") + 1 if text else 0 for text in texts]
+            return TreeBatch.from_conllu("\n\n".join(texts), self.place, counts)
         return TreeBatch.from_brackets(lines, self.place, first)
+
+    def streams(
+        self, streams: Sequence[Sequence[str | None]], first: int = 1
+    ) -> Sequence[TreeBatch]:
+        """The trees of several streams, a batch each; a handful of trees is read at once."""
+        sizes = [len(stream) for stream in streams]
+        if self.form == "brackets" and sum(sizes) <= _HANDFUL:
+            try:
+                whole = TreeBatch.from_brackets([line for stream in streams for line in stream])
+            except TensorMTError:
+                pass  # read one by one, a stream names its own line
+            else:
+                return whole.split(sizes)
+        return [self(stream, first) for stream in streams]
 
 
 class Aligned:
@@ -64,6 +80,8 @@ class Aligned:
         if [len(batch) for batch in batches] != list(sizes):
             raise TensorMTError("trees must have the form of the text: one tree for each segment")
         self.batches = list(batches)
+        kinds = {batch.kind for batch in self.batches if len(batch.nodes)}
+        self.kind = kinds.pop() if len(kinds) == 1 else "constituency"
 
     def rows(self, start: int, count: int) -> list[TreeBatch]:
         """The trees of some segments, a batch a stream."""
@@ -80,12 +98,15 @@ def sentences(trees: TreeBatch) -> list[str]:
 
 
 def write_lines(trees: TreeBatch) -> list[str]:
-    """One line a tree, to be kept: a bracketing, or words and heads as JSON; "" for no tree."""
+    """One line a tree, to be kept: a bracketing, or words and heads as JSON; "" for no tree.
+
+    Where the arcs have names these are the third list.
+    """
     if trees.kind == "constituency":
         return trees.to_brackets()
-    pairs = zip(*trees.to_heads(), strict=True)
+    lists = [*trees.to_heads(), *filter(None, [trees.to_relations()])]
     return [
-        json.dumps([words, heads], ensure_ascii=False) if words else "" for words, heads in pairs
+        json.dumps(row, ensure_ascii=False) if row[0] else "" for row in zip(*lists, strict=True)
     ]
 
 
@@ -94,7 +115,9 @@ def read_lines(lines: Sequence[str]) -> TreeBatch:
     if not any(line.startswith("[") for line in lines):
         return TreeBatch.from_brackets(lines)
     try:
-        pairs = [json.loads(line) if line else ([], []) for line in lines]
-        return TreeBatch.from_heads([words for words, _ in pairs], [heads for _, heads in pairs])
+        rows = [json.loads(line) if line else None for line in lines]
+        known = min(len(row) for row in rows if row is not None)
+        columns = ([[] if row is None else row[k] for row in rows] for k in range(min(known, 3)))
+        return TreeBatch.from_heads(*columns)
     except (ValueError, TypeError) as error:
         raise TensorMTError(f"a kept tree cannot be read: {error}") from None

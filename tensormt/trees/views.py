@@ -1,4 +1,5 @@
-"""Other views of the same trees: without words, or with every word as a leaf of its own."""
+"""Other views of the same trees: without words, with every word as a leaf of its own, or with the
+names of arcs beside the words of dependency trees."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from tensormt.kernels.arrays import nonzero, take
 from tensormt.kernels.nodes import Nodes
 from tensormt.text.dictionary import Dictionary
 
-__all__ = ["renamed", "with_word_leaves", "without_bare_words"]
+__all__ = ["remap", "renamed", "with_relations", "with_word_leaves", "without_bare_words"]
 
 
 def without_bare_words(nodes: Nodes) -> Nodes:
@@ -63,6 +64,22 @@ def with_word_leaves(
         None if position is None else laid(position, 0),
     )
     return grown, names
+
+
+def with_relations(
+    nodes: Nodes, words: Dictionary, relations: Dictionary
+) -> tuple[Nodes, Dictionary]:
+    """Dependency nodes labelled with word and relation, and the dictionary of these pairs."""
+    assert nodes.relation is not None
+    pairs, label = torch.unique(
+        nodes.word * max(len(relations), 1) + nodes.relation, return_inverse=True
+    )
+    # a tab stands in no word of CoNLL-U and in no token, so that no pair looks like a word
+    names = [
+        f"{words[pair // len(relations)]}\t{relations[pair % len(relations)]}"
+        for pair in pairs.tolist()
+    ]
+    return replace(nodes, label=label), Dictionary(names)
 
 
 def renamed(nodes: Nodes, of_label: Tensor, of_word: Tensor) -> Nodes:

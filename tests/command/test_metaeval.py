@@ -116,8 +116,8 @@ def test_trees_are_parsed_once_and_kept(jsonl, capsys, monkeypatch, tmp_path):
         fingerprint = "flat-1"
 
         @classmethod
-        def load(cls, name, trusted, device):
-            assert (name, trusted) == ("flat", False)
+        def load(cls, name, trusted, device, lang):
+            assert (name, trusted, lang) == ("flat", False, None)
             return cls()
 
         def parse(self, lines, progress):
@@ -126,7 +126,7 @@ def test_trees_are_parsed_once_and_kept(jsonl, capsys, monkeypatch, tmp_path):
             flat = [" ".join(f"(X {word})" for word in line.split()) for line in lines]
             return TreeBatch.from_brackets([f"(S {tree})" if tree else "" for tree in flat])
 
-    monkeypatch.setattr("tensormt.parser.parser.Parser", Flat)
+    monkeypatch.setattr("tensormt.parser.named.Parser", Flat)
     for _ in range(2):
         run(jsonl, "-m", "stm", "hwcm", "--orders", 2, "--parser", "flat", "--statistic", "pearson",
             "--cache", tmp_path / "parses", "-f", "json")  # fmt: skip

@@ -10,12 +10,16 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import tiny_parser
 
 from tensormt.command import parse
 from tensormt.command import train_parser as train
 from tensormt.command.main import main
+from tensormt.data.treefiles import cut
 from tensormt.errors import TensorMTError
 from tensormt.parser import Parser
+from tensormt.trees.batch import TreeBatch
+from tensormt.trees.sources import Written
 
 TREES = ["(TOP (S (NP (DT the) (NN dog)) (VP (VBD ran)) (. .)))", "(TOP (NP (NN town)))"] * 4
 
@@ -137,3 +141,51 @@ def test_train_and_use(tmp_path, capsys):
     source.write_text("the dog ran .\n")
     assert run("parse", source, "--parser", folder) == 0
     assert "dog" in capsys.readouterr().out
+
+
+def test_dependencies_are_written_as_conllu(tmp_path, capsys):
+    """What is written reads back to the same trees, and gives the scores of the text."""
+    tiny_parser.write(tmp_path / "tiny")
+    text = ["Der Hund lief. Er kam!", "", "Die Katze (alt) schlief am 3. Mai.", "Nein"]
+    refs = ["Der Hund lief. Es kam!", "Ja", "Die Katze schlief am 3. Juni.", ""]
+    for name, lines in (("hyp", text), ("ref", refs)):
+        (tmp_path / f"{name}.txt").write_text("\n".join(lines) + "\n")
+        own = ("--parser", tmp_path / "tiny", "--lang", "de")
+        target = tmp_path / f"{name}.conllu"
+        assert run("parse", tmp_path / f"{name}.txt", "-o", target, *own, "-q") == 0
+        trees = Parser.load(tmp_path / "tiny", lang="de").parse(lines)
+        read = Written("conllu")(cut(str(target)))
+        assert read.to_heads() == trees.to_heads()
+        assert read.to_relations() == trees.to_relations()
+        with pytest.raises(TensorMTError, match="brackets cannot hold: write --format conllu"):
+            run("parse", tmp_path / f"{name}.txt", *own, "--format", "brackets")
+    (tmp_path / "ref2.txt").write_text("\n".join(text[:3]) + "\nNein\n")
+    target = tmp_path / "ref2.conllu"
+    assert run("parse", tmp_path / "ref2.txt", "-o", target, *own, "-f", "conllu", "-q") == 0
+    capsys.readouterr()
+    metrics = ["-m", "hwcm", "dstm", "hwcm:labels=yes", "-q", "-f", "json"]
+    found = []
+    for suffix, more in (("txt", [*own, "--no-cache"]), ("conllu", ["--trees"])):
+        files = [str(tmp_path / f"{name}.{suffix}") for name in ("ref", "ref2", "hyp")]
+        words = ["score", *files[:2], "-i", files[2], *metrics, *map(str, more)]
+        assert main(words) == 0
+        found.append(json.loads(capsys.readouterr().out))
+    shown = [json.dumps(part).count(":") for part in found]
+    assert shown[0] > 5
+    assert scores_in(found[0]) == scores_in(found[1])
+
+
+def scores_in(data):
+    """All numbers of a JSON object, in order."""
+    if isinstance(data, dict):
+        return [x for value in data.values() for x in scores_in(value)]
+    if isinstance(data, list):
+        return [x for value in data for x in scores_in(value)]
+    return [data] if isinstance(data, float) else []
+
+
+def test_constituents_are_written_as_conllu_by_head_rules(tmp_path, capsys):
+    (tmp_path / "a.txt").write_text("A dog ran home.\n")
+    assert run("parse", tmp_path / "a.txt", "-f", "conllu") == 0
+    expected = Parser.load().parse(["A dog ran home."]).dependencies()
+    assert TreeBatch.from_conllu(capsys.readouterr().out).to_heads() == expected.to_heads()

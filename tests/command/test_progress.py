@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from tensormt.command.progress import Progress
+from tensormt.command.progress import Progress, loading
 
 
 class Terminal(io.StringIO):
@@ -27,10 +27,15 @@ def test_it_is_drawn_on_a_terminal_and_wiped():
 @pytest.mark.parametrize("columns", ["8", "20", "200"])
 def test_a_narrow_terminal(columns, monkeypatch):
     monkeypatch.setenv("COLUMNS", columns)
+    monkeypatch.setenv("LINES", "9")
     stream = Terminal()
-    with Progress(None, "read", "lines", stream=stream) as bar:
+    monkeypatch.setattr("sys.stderr", stream)
+    with Progress(None, "read", "lines") as bar:
         bar(3)
-    assert stream.getvalue()
+        bar(0, "12 texts parsed")
+    lines = stream.getvalue().split("\r")
+    assert any(line.strip() for line in lines)
+    assert max(map(len, lines)) <= int(columns)  # a longer one would leave its rest behind
 
 
 def test_it_keeps_quiet():
@@ -38,3 +43,51 @@ def test_it_keeps_quiet():
         with Progress(2, "parse", stream=stream, quiet=quiet) as bar:
             bar(2)
         assert stream.getvalue() == ""
+
+
+class Notebook:
+    """What Jupyter puts in the place of standard error: no file, no terminal, no size."""
+
+    def __init__(self, terminal):
+        self.terminal, self.drawn = terminal, ""
+
+    def write(self, text):
+        self.drawn += text
+        return len(text)
+
+    def flush(self):
+        pass
+
+    def isatty(self):
+        return self.terminal
+
+    def fileno(self):
+        raise io.UnsupportedOperation("fileno")
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_a_notebook(terminal):
+    stream = Notebook(terminal)
+    with Progress(3, "parse", stream=stream) as bar:
+        bar(1)
+        bar(2, "done")
+    assert ("0/3" in stream.drawn) is terminal
+    assert "\n" not in stream.drawn.strip()
+
+
+def test_a_log_file(tmp_path):
+    """Nothing is drawn into a file, which would keep every state of the bar."""
+    with open(tmp_path / "log", "w") as stream:
+        with Progress(3, "parse", stream=stream) as bar:
+            for _ in range(3):
+                bar(1, "some")
+        print("tensormt: a warning", file=stream)
+    assert (tmp_path / "log").read_text() == "tensormt: a warning\n"
+
+
+def test_loading_is_said_on_a_terminal_only(monkeypatch):
+    for stream, expected in ((Terminal(), True), (io.StringIO(), False)):
+        monkeypatch.setattr("sys.stderr", stream)
+        with loading("the parser"):
+            assert ("loading the parser" in stream.getvalue()) is expected
+        assert not stream.getvalue().split("\r")[-1].strip()

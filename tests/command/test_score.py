@@ -293,6 +293,33 @@ def test_signals(long, tmp_path, number, status):
     assert again.stdout == table
 
 
+INTERRUPTED = """
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGPROF, lambda *rest: signal.raise_signal(signal.SIGINT))
+signal.setitimer(signal.ITIMER_PROF, float(sys.argv.pop(1)))
+from tensormt.__main__ import run
+sys.exit(run())
+"""
+
+
+@pytest.mark.parametrize("seconds", [0.01, 0.1, 0.3, 0.6, 1.0, 1.6, 2.2])
+def test_ctrl_c_at_any_moment(seconds):
+    """After so much processor time, start-up and imports included: one line, or the result."""
+    files = [str(EXAMPLES / name) for name in ("ref1.txt", "sysA.txt")]
+    arguments = ["score", files[0], "-i", files[1], "-m", "bleu", "nist", "chrf", "--chunk", "1"]
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, str(seconds), *arguments],
+        capture_output=True,
+        text=True,
+        env=LIGHT,
+    )
+    if done.returncode == 0:
+        assert (done.stderr, "BLEU" in done.stdout.upper()) == ("", True)
+    else:
+        assert (done.returncode, done.stderr) == (130, "tensormt: stopped by Ctrl-C\n")
+
+
 def test_kill_at_random_moments_then_resume(long, tmp_path):
     """Ten kills -9, then the end: byte for byte the file of an undisturbed run."""
     folder, whole, table = long

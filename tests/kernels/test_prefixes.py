@@ -14,9 +14,8 @@ from tensormt.kernels.prefixes import Sequences, shared_ngrams
 
 def sequences(rows):
     flat = torch.tensor([symbol for row in rows for symbol in row], dtype=torch.int64, device="cpu")
-    return Sequences(
-        flat, torch.tensor([len(row) for row in rows], dtype=torch.int64, device="cpu")
-    )
+    lengths = torch.tensor([len(row) for row in rows], dtype=torch.int64, device="cpu")
+    return Sequences(flat, lengths.cumsum(0) - lengths, lengths)
 
 
 def grams(row, n):
@@ -37,10 +36,18 @@ def expected(one, two, top):
 @given(data=st.data())
 def test_equal_to_plain_counting(kinds, top, data):
     symbol = st.one_of(st.integers(1, min(kinds, 3)), st.integers(1, kinds))
-    rows = data.draw(st.lists(st.tuples(*[st.lists(symbol, max_size=25)] * 2), max_size=5))
-    one, two = [a for a, _ in rows], [b for _, b in rows]
-    found = shared_ngrams(sequences(one), sequences(two), kinds, top)
-    assert found.tolist() == expected(one, two, top)
+    sides = data.draw(st.integers(2, 5))
+    rows = data.draw(st.lists(st.tuples(*[st.lists(symbol, max_size=25)] * sides), max_size=5))
+    one, *others = ([row[side] for row in rows] for side in range(sides))
+    found = shared_ngrams(sequences(one), [sequences(two) for two in others], kinds, top)
+    assert found.tolist() == [expected(one, two, top) for two in others]
+
+
+def test_rows_too_long_for_short_sums():
+    generator = torch.Generator().manual_seed(3)
+    one, two = (torch.randint(1, 3, (40_000,), generator=generator).tolist() for _ in range(2))
+    found = shared_ngrams(sequences([one]), [sequences([two])], 2, 3)[0]
+    assert found.tolist() == expected([one], [two], 3)
 
 
 def test_on_a_device():
@@ -48,11 +55,11 @@ def test_on_a_device():
     others = [[2, 1, 2], [1], [4, 4]]
     with Watch():
         pair = [Sequences(*(part.to("cuda") for part in sequences(r))) for r in (rows, others)]
-        found = shared_ngrams(*pair, 4, 3)
+        found = shared_ngrams(pair[0], pair[1:], 4, 3)[0]
     assert home(found).tolist() == expected(rows, others, 3)
 
 
 def test_too_many_kinds():
     one = sequences([[1, 2]])
     with pytest.raises(TensorMTError, match="different symbols are too many"):
-        shared_ngrams(one, one, 1 << 40, 2)
+        shared_ngrams(one, [one], 1 << 40, 2)

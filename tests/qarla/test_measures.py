@@ -410,13 +410,13 @@ def test_nan_is_named(number):
 
 def test_wrong_shapes_and_names():
     am, mm, aa, model_mask, _ = random_bed(0)
-    with pytest.raises(TensorMTError, match=r"am has shape \[4, 5, 3\], expected \[cases, peers"):
+    with pytest.raises(TensorMTError, match=r"am is .*\[4, 5, 3\].*, expected numbers \[cases"):
         qarla.queen(am[0], mm)
     with pytest.raises(TensorMTError, match=r"mm has shape \[3, 5, 5, 2\].*\[3, 5, 5, 3\]"):
         qarla.queen(am, mm[..., :2])
     with pytest.raises(TensorMTError, match=r"aa has shape \[3, 4, 4, 2\].*\[3, 4, 4, 3\]"):
         qarla.jack(am, mm, aa[..., :2])
-    with pytest.raises(TensorMTError, match="triples='some' is unknown"):
+    with pytest.raises(TensorMTError, match="triples is 'some', expected"):
         qarla.king(am, mm, triples="some")
     with pytest.raises(TensorMTError, match=r"model_mask is torch.bool of shape \[2, 5\]"):
         qarla.queen(am, mm, model_mask=model_mask[:2])

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tensormt as tm
+from tensormt.syntax import base
 
 BALANCES = ("precision", "recall", "f1", "brevity")
 seeds = st.integers(0, 2**32)
@@ -36,6 +37,39 @@ def words_of_tree(tree):
 def over_views(hyps, refs, view):
     empty = [None if hyp is None else view(hyp) for hyp in hyps]
     return empty, [[None if ref is None else view(ref) for ref in row] for row in refs]
+
+
+# --- few trees, many trees --------------------------------------------------------------------
+
+EVERY = [
+    *(tm.STM(balance=balance) for balance in BALANCES),
+    tm.STM(lexical=True),
+    tm.HWCM(),
+    tm.HWCM(rules="yamada", balance="f1"),
+    tm.DSTM(),
+    tm.TKM(),
+    tm.TKM(decay=0.4, lexical=True),
+    tm.DTKM(),
+]
+
+
+@pytest.mark.parametrize("metric", EVERY, ids=str)
+@settings(max_examples=20)
+@given(seed=seeds)
+def test_few_trees_are_scored_as_many_are(metric, seed):
+    """One batch of all sides, and a batch a side."""
+    hyps, refs = oracles.random_case(seed, most=12, segments=3)
+    lines = [oracles.brackets(tree) for tree in hyps]
+    others = [[oracles.brackets(tree) for tree in stream] for stream in zip(*refs, strict=True)]
+    assert metric.together(batch(hyps), streams(refs)) is not None
+    few = metric(batch(hyps), streams(refs))
+    at_once = tm.score(lines, others, [metric], trees=True).segments[metric.name.lower()]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(base, "FEW", -1)
+        assert metric.together(batch(hyps), streams(refs)) is None
+        many = metric(batch(hyps), streams(refs))
+    assert torch.allclose(few, many, rtol=0, atol=1e-13)
+    assert torch.allclose(at_once, many, rtol=0, atol=1e-13)
 
 
 # --- golden numbers ---------------------------------------------------------------------------
@@ -371,7 +405,10 @@ def test_segment_without_reference():
     ("make", "message"),
     [
         (lambda: tm.STM(0), "max_depth is 0"),
-        (lambda: tm.HWCM(balance="both"), "no balance named 'both'"),
+        (
+            lambda: tm.HWCM(balance="both"),
+            "balance is 'both', expected precision, recall, f1 or brevity",
+        ),
         (lambda: tm.TKM(decay=0), "decay is 0"),
         (lambda: tm.TKM(decay="x"), "decay is 'x'"),
         (lambda: tm.HWCM(True), "max_length is True"),

@@ -5,7 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from nltk.tokenize.destructive import NLTKWordTokenizer
 
-from tensormt.text.sentences import cut, escape, prepare, split_text, split_tokens, tokenize
+from tensormt.text import sentences as splitting
+from tensormt.text.sentences import Penn, cut, escape, prepare, split_text, split_tokens, tokenize
 
 SENTENCES = [
     ("", []),
@@ -96,7 +97,7 @@ def test_tokens_are_nltks(text):
 def test_no_character_is_lost(text, split):
     """Whatever the text, its visible characters come out in order, once."""
     safe = text.encode("utf-8", "replace").decode()
-    tokens = [t for s in prepare([text], split, True, 400).tokens for t in s]
+    tokens = [t for s in prepare([text], split, Penn(True), 400).tokens for t in s]
     plain = "".join(tokens).replace("-LRB-", "(").replace("-RRB-", ")")
     source = "".join(safe.split()).replace("-LRB-", "(").replace("-RRB-", ")")
     if '"' not in text and "''" not in text and "``" not in text:
@@ -107,7 +108,7 @@ def test_no_character_is_lost(text, split):
 @settings(max_examples=200, deadline=None)
 @given(st.text(alphabet="ab \"'`.“”‘’", max_size=25))
 def test_any_quotes(text):
-    for sentence in prepare([text], True, True, 400).tokens:
+    for sentence in prepare([text], True, Penn(True), 400).tokens:
         assert sentence
         assert all(sentence)
 
@@ -127,9 +128,24 @@ def test_long_sentences_are_cut_after_punctuation():
 
 
 def test_segments_keep_their_place():
-    got = prepare(["It is. They do.", None, "", ["x", "", "y"], "z " * 30], True, True, 20)
+    got = prepare(["It is. They do.", None, "", ["x", "", "y"], "z " * 30], True, Penn(True), 20)
     assert got.segment == [0, 0, 3, 4, 4]
     assert got.tokens[:3] == [["It", "is", "."], ["They", "do", "."], ["x", "y"]]
     assert (got.segments, got.cut) == (5, 1)
-    whole = prepare(["It is. They do."], False, True, 20)
+    whole = prepare(["It is. They do."], False, Penn(True), 20)
     assert len(whole.tokens) == 1
+
+
+@settings(max_examples=300)
+@given(
+    st.lists(
+        st.one_of(
+            st.sampled_from([" ", " ", "\t", "cannot", "gonna", "wanna", "'tis", "D'ye", "U.S."]),
+            st.text("aBz09.,;:'()[]{}<>-–/!?…@#$%&*_’\"`~^+=é½²\u00a0\x1c", min_size=1, max_size=4),
+        ),
+        max_size=12,
+    ).map("".join),
+    st.booleans(),
+)
+def test_tokens_remembered_are_those_of_the_whole_sentence(text, hyphens):
+    assert splitting.tokenize(text, hyphens) == splitting._cut_whole(text, hyphens)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import tensormt as tm
 from tensormt.registry import make
+from tensormt.syntax import weighted
 from tensormt.train import learned as module
 from tensormt.train.learned import Learned
 
@@ -45,7 +46,7 @@ def test_chunks_change_nothing(monkeypatch):
     with torch.no_grad():
         model.theta.normal_(generator=torch.Generator().manual_seed(0))
     expected = model(hyp, refs)
-    monkeypatch.setattr(module, "_CHUNK", 2)
+    monkeypatch.setattr(weighted, "_CHUNK", 2)
     assert torch.allclose(model(hyp, refs), expected, rtol=0, atol=1e-12)
 
 
@@ -117,6 +118,49 @@ def test_files_hold_everything(tmp_path):
     again = Learned.load(path)
     assert torch.equal(again(hyp, refs), model(hyp, refs))
     assert again.spec == model.spec
+
+
+@pytest.mark.parametrize("spec", ["stm", "stm:balance=f1,max_depth=3", "hwcm:balance=recall"])
+def test_a_file_of_weights_is_a_metric(spec, tmp_path):
+    hyp, refs = batches(7, 12)
+    model = Learned(spec, buckets=64)
+    with torch.no_grad():
+        model.theta.normal_(generator=torch.Generator().manual_seed(1))
+    model.save(tmp_path / "w.safetensors")
+    metric = make(f"learned:{tmp_path / 'w.safetensors'}")
+    assert torch.allclose(metric(hyp, refs), model(hyp, refs), rtol=0, atol=1e-12)
+    assert metric.signature.startswith(f"Learned|of:{make(spec).in_short({})}|weights:")
+    # sums of weights are what a corpus is scored by
+    rows = metric.statistics(hyp, refs)
+    assert rows.shape[1] == metric.width
+    expected = make(spec).score(rows.sum(0), segment=False)
+    assert metric.corpus(hyp, refs).item() == pytest.approx(expected.item())
+    # other weights have another name
+    with torch.no_grad():
+        model.theta[0] += 1
+    model.save(tmp_path / "v.safetensors")
+    assert make(f"learned:{tmp_path / 'v.safetensors'}").signature != metric.signature
+
+
+def test_without_weights_all_sums_are_the_metric_s(tmp_path):
+    hyp, refs = batches(9, 12)
+    Learned("stm:balance=f1").save(tmp_path / "w.safetensors")
+    path, plain = f"learned:{tmp_path / 'w.safetensors'}", make("stm:balance=f1")
+    assert torch.equal(make(path).statistics(hyp, refs), plain.statistics(hyp, refs).double())
+
+
+def test_in_the_command_and_in_a_mean(tmp_path, capsys):
+    from tensormt.command.main import main
+
+    Learned("stm:balance=f1").save(tmp_path / "w.safetensors")
+    for name in ("ref", "hyp"):
+        (tmp_path / name).write_text("(S (NP (N a)) (VP (V b)))\n(S (NP (N c)))\n")
+    spec = f"learned:{tmp_path / 'w.safetensors'}"
+    files = [str(tmp_path / "ref"), "-i", str(tmp_path / "hyp"), "--trees"]
+    assert main(["score", *files, "-m", spec, f"{spec}+stm", "--format", "json"]) == 0
+    assert capsys.readouterr().out.count("1.0") >= 2
+    assert main(["score", *files, "-m", "learned:nowhere"]) == 2
+    assert "nowhere cannot be read as learned weights" in capsys.readouterr().err
 
 
 def test_errors_say_what_is_wrong(tmp_path):

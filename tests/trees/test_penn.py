@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tensormt as tm
-from tensormt.trees import bracketing
+from tensormt.trees import bracketing, handful
 
 seeds = st.integers(0, 2**32)
 
@@ -223,6 +223,41 @@ def test_any_text_is_a_tree_or_an_error(parts):
     except tm.TensorMTError as error:
         trees = [""] if "line 1, column" in str(error) else None
     assert read(*trees).to_brackets() == trees
+
+
+PARTS = ["(", ")", " ", "NP-SBJ", "a", "(NN dog)", "\n", "(-NONE- *)", "(TOP ", "é", "\x1f"]
+
+
+def outcome(lines):
+    try:
+        batch = tm.TreeBatch.from_brackets(lines)
+    except tm.TensorMTError as error:
+        return str(error)
+    return (batch.to_brackets(), batch.nodes.parent.tolist(), batch.nodes.position.tolist())
+
+
+@given(st.lists(st.lists(st.sampled_from(PARTS), max_size=14).map("".join), max_size=3))
+def test_a_handful_is_read_as_many_lines_are(lines):
+    found = outcome(lines)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(handful, "FEW", -1)
+        assert outcome(lines) == found
+
+
+@given(seeds)
+def test_a_handful_of_trees_is_read_as_many_are(seed):
+    rng = random.Random(seed)
+    lines = [oracles.brackets(oracles.random_tree(rng, rng.randint(1, 30))) for _ in range(3)]
+    assert handful.read(lines) is not None
+    found = outcome(lines)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(handful, "FEW", -1)
+        assert outcome(lines) == found
+
+
+def test_half_a_character_is_no_tree():
+    with pytest.raises(tm.TensorMTError, match="not valid Unicode"):
+        read("(S \ud800)")
 
 
 def test_empty_input():

@@ -1,0 +1,98 @@
+"""Trees of a Stanza pipeline: `--parser stanza:de`, `stanza:de:FOLDER` with the models elsewhere.
+
+`stanza:` gives dependencies over Stanza's words (multi-word tokens taken apart),
+`stanza-constituency:` brackets, for the languages whose pipeline has them. The pipeline cuts text
+into tokens and sentences itself; nothing is downloaded.
+"""
+
+from typing import Any
+
+from tensormt.devices import device_named
+from tensormt.errors import TensorMTError
+from tensormt.parser import store
+from tensormt.parser.foreign import ForeignParser, Segment
+from tensormt.trees.conllu import Sentences
+
+__all__ = ["StanzaParser", "brackets_of", "sentences_of"]
+
+
+class StanzaParser(ForeignParser):
+    """A Stanza pipeline, by its language and, where wanted, the folder of its models."""
+
+    def __init__(self, model: str, device: Any = None, kind: str = "dependency") -> None:
+        self.model, self.kind = model, kind
+        self._device = device_named(device).type
+        self._lang, _, self._folder = model.partition(":")
+        self._pipeline = self._load()
+        last = "depparse" if kind == "dependency" else "constituency"
+        path = self._pipeline.processors[last].config["model_path"]
+        self._digest = store.digest(path)
+
+    def _load(self) -> Any:
+        name = "stanza" if self.kind == "dependency" else "stanza-constituency"
+        try:
+            import stanza
+            from stanza.resources.common import load_resources_json
+        except ImportError:
+            raise TensorMTError(
+                f"--parser {name}:{self.model} needs Stanza: pip install 'tensormt[stanza]'"
+            ) from None
+        more = {"dir": self._folder} if self._folder else {}
+        try:
+            known = load_resources_json(self._folder or stanza.resources.common.DEFAULT_MODEL_DIR)
+            parts = known[self._lang]["default_processors"]
+            wanted = ["tokenize", "mwt", "pos", "lemma", "depparse"]
+            if self.kind == "constituency":
+                wanted = ["tokenize", "mwt", "pos", "constituency"]
+            return stanza.Pipeline(
+                self._lang,
+                processors=",".join(part for part in wanted if part in parts or part != "mwt"),
+                download_method=None,
+                use_gpu=self._device == "cuda",
+                verbose=False,
+                **more,
+            )
+        except Exception as error:  # Stanza has many names for a model that is not there
+            folder = f", model_dir={self._folder!r}" if self._folder else ""
+            cause = " ".join(str(error).split())[:200]
+            raise TensorMTError(
+                f"Stanza cannot load its models of {self._lang!r} ({cause}): bring them with "
+                f'python -c "import stanza; stanza.download({self._lang!r}{folder})"'
+            ) from None
+
+    @property
+    def fingerprint(self) -> str:
+        """Language, a hash of the model, Stanza's version."""
+        import stanza
+
+        kind = "" if self.kind == "dependency" else "-constituency"
+        return f"stanza{kind}:{self._lang}-{self._digest}+stanza-{stanza.__version__}"
+
+    def analyse(self, segments: list[Segment]) -> list[Any]:
+        """The sentences of segments, all of them in one call."""
+        from stanza.models.common.doc import Document
+
+        texts = [s if isinstance(s, str) else " ".join(s) for s in segments]
+        documents = self._pipeline([Document([], text=text) for text in texts]) if texts else []
+        read = sentences_of if self.kind == "dependency" else brackets_of
+        return [read(document) for document in documents]
+
+    def __reduce__(self) -> Any:
+        """For pickling: by its name."""
+        return StanzaParser, (self.model, self._device, self.kind)
+
+
+def sentences_of(document: Any) -> Sentences:
+    """Words, heads and relations of a Stanza document."""
+    found = Sentences.none()
+    for sentence in document.sentences:
+        words = sentence.words
+        texts, heads = [word.text for word in words], [word.head for word in words]
+        found.add(texts, heads, [word.deprel or "dep" for word in words], [])
+    return found
+
+
+def brackets_of(document: Any) -> str:
+    """The bracketing of a Stanza document, its sentences under one root."""
+    trees = [str(sentence.constituency) for sentence in document.sentences]
+    return trees[0] if len(trees) == 1 else f"(TOP {' '.join(trees)})"

@@ -1,0 +1,247 @@
+"""Dependency models of several languages: supar's own trees, languages, text, files, signatures."""
+
+import pickle
+import random
+
+import numpy as np
+import pytest
+import tiny_parser as tiny
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tensormt as tm
+from tensormt.errors import TensorMTError
+from tensormt.parser import Parser
+from tensormt.parser.cache import CachedParser, tree_source
+from tensormt.parser.model import dependency_parser, supar_arcs
+from tensormt.parser.named import open_parser
+from tensormt.parser.parser import DEFAULT
+from tensormt.parser.spanning import best_tree
+from tensormt.parser.spelling import spell
+from tensormt.trees.batch import TreeBatch
+from tensormt.trees.sources import read_lines, write_lines
+
+TEXT = ["Der Hund lief.", "", "Die Katze schlief nicht. Sie lief!", None, "Ein Satz (mit Klammern)"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("tiny")
+    tiny.write(path)
+    return path
+
+
+def sentences(count=60, seed=1):
+    draw = random.Random(seed)
+    words = "Der Hund lief , . Donaudampfschifffahrt Katze собака x".split()
+    return [[draw.choice(words) for _ in range(draw.randint(1, 14))] for _ in range(count)]
+
+
+def test_trees_are_those_of_supars_own_predict(folder):
+    """Heads and relations; supar spells and begins sentences as the settings say."""
+    parser = Parser.load(folder, lang="de", split=False)
+    given_ = sentences()
+    ours = parser.parse(given_)
+    settings = tiny.settings()
+
+    def spelt(word):
+        chars = list(word)
+        return ["<de>", *(chars if len(chars) <= 6 else chars[:3] + chars[-3:])]
+
+    theirs = dependency_parser(parser.network.model, settings, "<de>", spelt)
+    heads, relations = supar_arcs(theirs, [list(row) for row in given_])
+    assert ours.to_heads() == (given_, heads)
+    assert ours.to_relations() == relations
+    other = Parser.load(folder, lang="ru", split=False).parse(given_)
+    assert other.to_heads()[1] != heads
+
+
+def test_batches_do_not_change_trees(folder):
+    whole = Parser.load(folder, lang="de", split=False).parse(sentences())
+    parts = Parser.load(folder, lang="de", split=False, batch_tokens=17).parse(sentences())
+    assert whole.to_heads() == parts.to_heads()
+    assert whole.to_relations() == parts.to_relations()
+
+
+def brute(scores):
+    """Score of the best tree with one root, of all trees there are."""
+    size = len(scores) - 1
+    best = -np.inf
+    for code in range((size + 1) ** size):
+        heads = [code // (size + 1) ** k % (size + 1) for k in range(size)]
+        if heads.count(0) == 1 and all(_leads_to_root(heads, w) for w in range(size)):
+            best = max(best, sum(scores[d + 1][h] for d, h in enumerate(heads)))
+    return best
+
+
+def _leads_to_root(heads, word):
+    for _ in heads:
+        if heads[word] == 0:
+            return True
+        word = heads[word] - 1
+    return False
+
+
+@given(st.integers(1, 5), st.integers(0, 10**6))
+def test_spanning_trees_are_the_best_of_all(size, seed):
+    scores = np.random.default_rng(seed).normal(size=(size + 1, size + 1))
+    heads = best_tree(scores)[1:]
+    assert (heads == 0).sum() == 1
+    assert all(_leads_to_root(heads.tolist(), word) for word in range(size))
+    assert sum(scores[d + 1][h] for d, h in enumerate(heads)) == pytest.approx(brute(scores))
+
+
+def test_spelling():
+    assert spell("abc", 6) == ["a", "b", "c"]
+    assert spell("abcdefgh", 6) == list("abcfgh")
+    assert "".join(spell("한국", 20)) == "\u1112\u1161\u11ab\u1100\u116e\u11a8"
+
+
+def test_languages_are_chosen_and_told(folder, tmp_path):
+    parser = Parser.load(folder, lang="de")
+    assert parser.fingerprint.endswith(":de+split:400")
+    assert parser.kind == "dependency"
+    assert pickle.loads(pickle.dumps(parser)).fingerprint == parser.fingerprint
+    with pytest.raises(TensorMTError, match=r"needs a language .*--lang from de, ru"):
+        Parser.load(folder)
+    with pytest.raises(TensorMTError, match=r"the language 'fr' .*--lang from de, ru"):
+        Parser.load(folder, lang="fr")
+    tiny.write(tmp_path, languages=["de"])
+    assert Parser.load(tmp_path).fingerprint.endswith(":de+split:400")
+
+
+def test_english_stays_with_constituents():
+    assert open_parser("default", lang="en").fingerprint == Parser.load().fingerprint
+    with pytest.raises(TensorMTError, match="leave --lang out"):
+        open_parser(DEFAULT, lang="fr")
+
+
+def test_a_model_without_a_language(tmp_path):
+    tiny.write(tmp_path, languages=[])
+    parser = Parser.load(tmp_path)
+    assert parser.fingerprint.endswith("+split:400")
+    assert ":" not in parser.fingerprint.partition("+")[0]
+    assert parser.parse(["Der Hund lief."]).tokens.tolist() == [4]
+    with pytest.raises(TensorMTError, match="leave --lang out"):
+        Parser.load(tmp_path, lang="de")
+
+
+def test_text_is_read_by_the_rules_of_the_language(folder):
+    trees = Parser.load(folder, lang="de").parse(TEXT)
+    words, heads = trees.to_heads()
+    assert words[2] == "Die Katze schlief nicht . Sie lief !".split()
+    assert words[4] == "Ein Satz ( mit Klammern )".split()
+    assert [row.count(0) for row in heads] == [1, 0, 1, 0, 1]
+    first, later = (
+        Parser.load(folder, lang="de").parse([part]).to_heads()[1][0]
+        for part in ("Die Katze schlief nicht.", "Sie lief!")
+    )
+    root = first.index(0) + 1
+    assert heads[2] == first + [head + 5 if head else root for head in later]
+    assert trees.to_relations()[2][5 + later.index(0)] == "parataxis"
+
+
+def test_a_strange_script_is_told_of(folder, recwarn):
+    parser = Parser.load(folder, lang="de")
+    parser.parse(["Der Hund heißt собака и кот."])
+    parser.parse(["123 !"])
+    assert not recwarn.list
+    with pytest.warns(UserWarning, match=r"1 of 2 sentences are in a script \(ARABIC\)"):
+        parser.parse(["Der Hund lief.", "ركض الكلب إلى البيت"])
+    known = Parser.load(folder, lang="de")
+    known.network.settings["scripts"] = {"de": ["LATIN"]}
+    with pytest.warns(UserWarning, match=r"\(CYRILLIC\) that"):
+        known.parse(["собака и кот"])
+
+
+def test_kept_trees_are_the_same(folder, tmp_path):
+    parser = Parser.load(folder, lang="de")
+    trees = parser.parse(TEXT)
+    again = read_lines(write_lines(trees))
+    assert again.to_heads() == trees.to_heads()
+    assert again.to_relations() == trees.to_relations()
+    first = CachedParser(parser, tmp_path)(TEXT)
+    second = CachedParser(parser, tmp_path)
+    assert second(TEXT).to_relations() == first.to_relations() == trees.to_relations()
+    assert second.parsed == 0
+
+
+def test_batches_with_relations_can_be_cut_and_joined(folder):
+    trees = Parser.load(folder, lang="de").parse(TEXT)
+    picked = TreeBatch.concat([trees[2:], trees[[0, 1]]])
+    names = trees.to_relations()
+    assert picked.to_relations() == [*names[2:], names[0], names[1]]
+    assert pickle.loads(pickle.dumps(picked)).to_relations() == picked.to_relations()
+    bare = TreeBatch.from_heads([["a"]], [[0]])
+    assert TreeBatch.concat([trees, bare]).to_relations() is None
+
+
+def test_signatures_have_no_head_rules(folder):
+    source = tree_source(Parser.load(folder, lang="de"))
+    found = tm.score(TEXT[:1], [TEXT[:1]], ["hwcm", "dblend"], source)
+    for name in ("hwcm", "dblend"):
+        assert "rules" not in found.signatures[name]
+        assert ":de+split:400" in found.signatures[name]
+        assert found.corpus[name] == pytest.approx(1)
+    written = tm.score(["(S (NN a))"], [["(S (NN a))"]], ["hwcm"], trees=True)
+    assert "rules:collins" in written.signatures["hwcm"]
+
+
+def test_metrics_on_constituents_say_what_fits(folder):
+    source = tree_source(Parser.load(folder, lang="de"))
+    for metric in ("stm", "tkm", "blend"):
+        with pytest.raises(TensorMTError, match=r"HWCM, DSTM or DTKM \(dblend in place of blend\)"):
+            tm.score(TEXT[:1], [TEXT[:1]], [metric], source)
+
+
+def test_labelled_chains(folder):
+    """Chains of words with their relations, counted in plain Python."""
+    parser = Parser.load(folder, lang="de")
+    hyp, ref = parser.parse(["Der Hund lief der Katze nach."]), parser.parse(["Der Hund lief ."])
+
+    def chains(trees, length):
+        (words,), (heads,) = trees.to_heads()
+        (names,) = trees.to_relations()
+        found = []
+        for start in range(len(words)):
+            chain, here = [], start + 1
+            while here and len(chain) < length:
+                chain.append((words[here - 1], names[here - 1]))
+                here = heads[here - 1]
+            if len(chain) == length:
+                found.append(tuple(chain))
+        return found
+
+    fractions = []
+    for length in (1, 2):
+        own, other = chains(hyp, length), chains(ref, length)
+        matched = sum(min(own.count(c), other.count(c)) for c in set(own))
+        fractions.append(max(matched / len(own), 1e-3))
+    score = tm.HWCM(max_length=2, labels=True)(hyp, [ref])
+    assert score.item() == pytest.approx(sum(fractions) / 2)
+    assert "|labels:yes" in tm.HWCM(labels=True).signature
+    assert "labels" not in tm.HWCM().signature
+    bare = TreeBatch.from_brackets(["(S (NN a))"])
+    with pytest.raises(TensorMTError, match="arcs of these trees have no names"):
+        tm.HWCM(labels=True)(bare, [bare])
+    with pytest.raises(TensorMTError, match="labels is 3"):
+        tm.HWCM(labels=3)
+
+
+def test_damaged_models_are_refused(folder, tmp_path):
+    tiny.write(tmp_path, relations=["det"])
+    path = tmp_path / "settings.json"
+    path.write_text(path.read_text().replace('"relations": ["det"]', '"relations": 3'))
+    with pytest.raises(TensorMTError, match="'relations' is missing or wrong"):
+        Parser.load(tmp_path, lang="de")
+    path.write_text(path.read_text().replace('"relations": 3', '"relations": ["a", "b", "c"]'))
+    with pytest.raises(TensorMTError, match="damaged"):
+        Parser.load(tmp_path, lang="de").parse(["a"])
+
+
+def test_ids_on_another_device_are_not_needed(folder):
+    assert Parser.load(folder, lang="de").parse([]).to_heads() == ([], [])
+    assert torch.equal(
+        Parser.load(folder, lang="de").parse(["", None]).lengths, torch.zeros(2, dtype=torch.int64)
+    )
