@@ -71,6 +71,14 @@ async function drawHistogram() {
   fill($('histogram'), svg, make('div', { class: 'bar' }, edge('lo', 'from', 'hi'), edge('hi', 'to', 'lo'), make('button', { type: 'button', onclick: () => set({ lo: null, hi: null }) }, 'All'), make('span', { class: 'note' }, 'Drag over the bars to filter the segments.')));
 }
 
+// many points: the more of them in a cell of 2 by 2, the darker it is
+function drawDense(pen, chosen, on, xs, ys, x, y, width, height) {
+  const across = Math.ceil(width / 2) + 1, counts = new Uint32Array(across * (Math.ceil(height / 2) + 1));
+  const [x0, xStep, y0, yStep] = [x(0), x(1) - x(0), y(0), y(1) - y(0)];
+  for (let i = 0; i < xs.length; i++) if (chosen[i] === on && xs[i] === xs[i]) counts[((y0 + yStep * ys[i]) >> 1) * across + ((x0 + xStep * xs[i]) >> 1)]++;
+  counts.forEach((count, cell) => { if (count) { pen.globalAlpha = 1 - 0.75 ** count; pen.fillRect((cell % across) * 2, Math.floor(cell / across) * 2, 2, 2); } });
+}
+
 async function drawScatter() {
   if (meta.metrics.length < 2) return fill($('scatter'));
   const [mx, my] = [metricOf(state.x), metricOf(state.y)];
@@ -92,7 +100,8 @@ async function drawScatter() {
   const size = meta.n > 20000 ? 2 : meta.n > 500 ? 3 : 6;
   for (const on of [0, 1]) {
     pen.fillStyle = style.getPropertyValue(on ? '--accent' : '--faint');
-    pen.globalAlpha = meta.n > 20000 ? 0.25 : 0.7;
+    if (meta.n > 20000) { drawDense(pen, chosen, on, xs, ys, x, y, width, height); continue; }
+    pen.globalAlpha = 0.7;
     for (let i = 0; i < meta.n; i++) if (chosen[i] === on && !Number.isNaN(xs[i])) pen.fillRect(x(xs[i]) - size / 2, y(ys[i]) - size / 2, size, size);
   }
   pen.globalAlpha = 1;

@@ -97,7 +97,7 @@ function refShown(present, part) {
 // the text above: tokens coloured by the longest counted n-gram that they are part of
 function drawTexts(lines, shown) {
   const all = card ? [...meta.views.keys()] : [], grams = all.filter((k) => !onTrees(k));
-  const chosen = [shown, ...grams.filter((k) => meta.views[k].metric === state.m), ...grams.filter((k) => meta.views[k].kind === 'n-gram'), ...grams].find((k) => grams.includes(k));
+  const tokens = grams.filter((k) => meta.views[k].kind === 'n-gram'), chosen = [shown, ...tokens.filter((k) => meta.views[k].metric === state.m), ...tokens, ...grams].find((k) => grams.includes(k));
   if (chosen === undefined) return fill($('texts'), lines.map(([name, stream, text]) => textLine(name, stream, text === null ? absent() : text.length > 4000 ? text.slice(0, 4000) + '…' : text)));
   (meta.views[chosen].kind === 'character' ? drawLetters : drawTokens)(lines, partOf(chosen), meta.views[chosen].name);
 }
@@ -335,7 +335,7 @@ function drawWaterfall(shown) {
   const [baseA, mine] = together(state.a), [baseB, theirs] = alone() ? [0, new Map()] : together(state.b);
   const entries = [...new Set([...mine.keys(), ...theirs.keys()])].map((key) => ({ text: (mine.get(key) || theirs.get(key)).text, value: (mine.get(key)?.value || 0) - (theirs.get(key)?.value || 0), a: mine.get(key)?.count || 0, b: theirs.get(key)?.count || 0 })).filter((entry) => Math.abs(entry.value) > 1e-12);
   entries.sort((one, two) => Math.abs(two.value) - Math.abs(one.value));
-  const kept = entries.slice(0, 14), rest = entries.slice(14);
+  const most = Math.abs(entries[0]?.value ?? 0), kept = entries.slice(0, 14).filter((entry) => Math.abs(entry.value) > most / 500), rest = entries.slice(kept.length);
   Promise.all([scores(which, state.a), scores(which, state.b)]).then(([sa, sb]) => {
     const total = alone() ? sa[state.seg] : sa[state.seg] - sb[state.seg], base = baseA - baseB;
     if (Number.isNaN(total)) return fill($('waterfall'));
