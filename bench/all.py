@@ -356,15 +356,15 @@ def streaming() -> list[str]:
         found = end_to_end.stream(40_000, metrics)
         rows.append(
             f"- `tensormt score -m {' '.join(metrics)} --segments`, {found['segments']:,} "
-            f"different segments, 2 references: {found['segments_per_cpu_second']:,.0f} segments a second of "
-            f"processor time, start-up included, peak {found['peak_mib']:.0f} MiB."
+            f"different segments, 2 references: {found['segments_per_cpu_second']:,.0f} segments "
+            f"a second of processor time, start-up included, peak {found['peak_mib']:.0f} MiB."
         )
     for row in memory.curve(100_000):
         rows.append(
             f"- NIST's counts of {row['segments']:,} different segments: {row['ngrams']:,} "
-            f"n-grams, {row['table_bytes_per_ngram']:.1f} bytes each, {row['peak_bytes_per_ngram']:.0f} at "
-            f"the peak ({row['peak_mib']:.0f} MiB), {row['microseconds_per_segment']:.0f} µs a "
-            "segment."
+            f"n-grams, {row['table_bytes_per_ngram']:.1f} bytes each, "
+            f"{row['peak_bytes_per_ngram']:.0f} at the peak ({row['peak_mib']:.0f} MiB), "
+            f"{row['microseconds_per_segment']:.0f} µs a segment."
         )
     return rows
 
