@@ -85,14 +85,16 @@ class Metric(ABC, Generic[Batch]):
     @property
     def width(self) -> int:
         """The number of statistics, K."""
-        if self._width is None:
-            none: Any = self.reads.none()
-            self._width = -1  # not known yet: `statistics` may ask `score` for the best reference
-            try:
-                self._width = self.statistics(none, [none]).shape[1]
-            finally:
-                self._width = None if self._width == -1 else self._width
-        return self._width
+        if self._width is not None:
+            return self._width
+        none: Any = self.reads.none()
+        self._width = -1  # not known yet: `statistics` may ask `score` for the best reference
+        found = None
+        try:
+            found = self.statistics(none, [none]).shape[1]
+        finally:
+            self._width = found
+        return found
 
     def __call__(self, hyp: Batch, refs: Sequence[Batch]) -> Tensor:
         """Segment scores, float64 [B]."""
