@@ -5,13 +5,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from tensormt.metric import Metric
-from tensormt.registry import make, options, parse_spec
+from tensormt.registry import MEANS, make, options, parse_spec
 
 ORDERS = ("max_order", "max_depth", "max_length")
 
 
 def order_option(spec: str) -> str | None:
     """Return the option that is the metric's order, if it has one that is still open."""
+    if spec in MEANS or "+" in spec or spec.startswith("queen:"):
+        return None
     name, given = parse_spec(spec)
     return next((key for key in ORDERS if key in options(name) and key not in given), None)
 

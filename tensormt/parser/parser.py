@@ -40,7 +40,7 @@ AnyNetwork = Network | DependencyNetwork
 
 CUBIC = 10**8  # words³ of a batch: 130 MB for the shares of splits
 DEFAULT = Path(__file__).with_name("english")
-UNIVERSAL = Path(__file__).with_name("universal")
+UNIVERSAL = Path(__file__).with_name("ud")
 
 
 class Parser:
