@@ -3,10 +3,10 @@
     python bench/languages.py --treebanks FOLDER [--parser ud] [--languages de fr] [--json FILE]
 
 FOLDER has a folder a language with test.conllu (and train.conllu, whose words are counted). Of each
-test set: UAS and LAS over all words, from the gold words of the text; token F1 and UAS from raw text
-(each sentence is a segment, cut by our rules; an arc is right where both its words span the same
-characters as in the gold tree; F1 of arcs); sentences a second in CPU seconds, one thread, and those
-of supar's own `predict` with the same model. Checked first: the same heads and relations.
+test set: UAS and LAS over all words, from the gold words of the text; token F1 and UAS from raw
+text (each sentence is a segment, cut by our rules; an arc is right where both its words span the
+same characters as in the gold tree; F1 of arcs); sentences a second in CPU seconds, one thread, and
+those of supar's own `predict` with the same model. Checked first: the same heads and relations.
 """
 
 import argparse

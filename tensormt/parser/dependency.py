@@ -61,7 +61,7 @@ def best_heads(scores: Tensor, lengths: Tensor) -> Tensor:
 
 
 def relation_table(model: Any) -> Tensor:
-    """The weights of supar's relation scores as [D+1, (D+1)R]: head, then dependent and relation."""
+    """The weights of supar's relation scores, [D+1,(D+1)R]: head, then dependent and relation."""
     weight: Tensor = model.rel_attn.weight
     return weight.permute(2, 1, 0).flatten(1)
 

@@ -139,6 +139,7 @@ def test_trees_are_parsed_once_and_kept(jsonl, capsys, monkeypatch, tmp_path):
 
 def test_orders_are_swept_where_a_metric_has_one():
     named = sweep(["bleu", "tkm", "hwcm:max_length=2"], [1, 3])
+    assert [name for name, _ in sweep(["blend", "chrf+bleu"], [1])] == ["blend", "chrf+bleu"]
     assert [name for name, _ in named] == ["bleu-1", "bleu-3", "tkm", "hwcm:max_length=2"]
     assert named[1][1].signature == make("bleu:max_order=3").signature
     with pytest.raises(TensorMTError, match="no metric named 'blue'"):

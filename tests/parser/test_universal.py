@@ -245,3 +245,19 @@ def test_ids_on_another_device_are_not_needed(folder):
     assert torch.equal(
         Parser.load(folder, lang="de").parse(["", None]).lengths, torch.zeros(2, dtype=torch.int64)
     )
+
+
+def test_the_embedded_parser():
+    """A plain German sentence, and languages that it does not have."""
+    parser = Parser.load("default", lang="de")
+    trees = parser.parse(["Der Hund lief nach Hause."])
+    assert trees.to_heads() == (["Der Hund lief nach Hause .".split()], [[2, 3, 0, 5, 3, 3]])
+    assert trees.to_relations() == [["det", "nsubj", "root", "case", "obl", "punct"]]
+    assert open_parser("ud:de").fingerprint == parser.fingerprint
+    assert parser.fingerprint.startswith("ud-")
+    with pytest.raises(
+        TensorMTError, match=r"the language 'xx' among .* choose --lang from cs, de"
+    ):
+        Parser.load("ud", lang="xx")
+    with pytest.warns(UserWarning, match=r"CYRILLIC"):
+        parser.parse(["Собака побежала домой."])

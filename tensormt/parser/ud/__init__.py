@@ -1,0 +1,1 @@
+"""The embedded parser of dependencies in many languages: weights, settings and model card."""
