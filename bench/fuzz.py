@@ -7,11 +7,11 @@
 Inputs (tests/hostile.py) run in this process. Each must end with status 2 and one sentence, or with
 status 0 and a right result: BLEU of proper text is compared with sacrebleu's. A traceback, a minute
 of processor time, more than one sentence or a control character is printed with its command line,
-and the run ends with status 1. `--parse` adds the commands that load the parser. With `--kill`, runs that
-write segment files of every form are killed at random moments, start-up included, and go on with
-`--resume`; the file must be byte for byte that of an undisturbed run. With `--python`, every
-argument of every public function is replaced by what does not belong there (tests/misuse.py): each
-misuse must give one TensorMTError of one sentence, or be known to be none. One thread.
+and the run ends with status 1. `--parse` adds the commands that load the parser. With `--kill`,
+runs that write segment files of every form are killed at random moments, start-up included, and go
+on with `--resume`; the file must be byte for byte that of an undisturbed run. With `--python`,
+every argument of every public function is replaced by what does not belong there
+(tests/misuse.py): each misuse must give one TensorMTError of one sentence, or be known to be none. One thread.
 """
 
 import argparse
