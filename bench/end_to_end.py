@@ -4,9 +4,9 @@
 
 First: with parses at hand, all ten metrics on 10,000 segments with two references, from bracketed
 text to segment scores, against parsing the same texts (timed on a sample). Second: a million
-segments made of the bundled example go through `tensormt score -m bleu nist bm --segments`;
-segments a second and peak memory of the process are stated, beside those of a tenth of them. One
-thread.
+different segments made of the bundled example go through `tensormt score -m bleu nist bm
+--segments`, and once more without NIST, whose counts grow with the text; segments a second and peak
+memory of the process are stated, beside those of a tenth of them. One thread.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 
 import torch
@@ -28,6 +30,7 @@ import tensormt as tm
 from tensormt.data.corpora import Corpus
 from tensormt.registry import METRICS
 from tensormt.scoring import Scorer, Sums, run
+from tensormt.trees.sources import Written
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 
@@ -65,7 +68,7 @@ def cost(segments: int, sample: int = 400) -> dict[str, float]:
         assert torch.allclose(scores, again.segments[name], rtol=0, atol=1e-12)
 
     start = time.process_time()
-    scorer = Scorer(list(METRICS), bracketed=True)
+    scorer = Scorer(list(METRICS), Written())
     sums = Sums()
     for chunk, found in run(scorer, Corpus.of_lists({"a": lines[0]}, lines[1:])):
         sums.add(found, chunk.docs)
@@ -87,17 +90,21 @@ def high_water(process: int) -> int:
     return 0
 
 
-def stream(count: int) -> dict[str, float]:
-    """The command on `count` segments: seconds, segments a second, peak memory of the process."""
+def stream(count: int, metrics: Sequence[str] = ("bleu", "nist", "bm")) -> dict[str, float]:
+    """The command on `count` different segments: seconds, segments a second, peak memory."""
     with tempfile.TemporaryDirectory() as folder:
         names = ("ref1.txt", "ref2.txt", "sysA.txt")
-        for name in names:
-            rows = (EXAMPLES / name).read_text().splitlines(keepends=True)
+        rng = random.Random(0)
+        for seed, name in enumerate(names):
+            # a word with a number in every line makes all of them different
+            lines = (line.split() for line in sentences(name, count, seed))
             with open(Path(folder) / name, "w") as file:
-                file.writelines(rows[k % len(rows)] for k in range(count))
+                for words in lines:
+                    words[rng.randrange(len(words))] += str(rng.randrange(count))
+                    file.write(" ".join(words) + "\n")
         paths = [str(Path(folder) / name) for name in names]
         command = [sys.executable, "-m", "tensormt.command.main", "score", *paths[:2]]
-        command += ["-i", paths[2], "-m", "bleu", "nist", "bm", "-f", "json"]
+        command += ["-i", paths[2], "-m", *metrics, "-f", "json"]
         command += ["--segments", str(Path(folder) / "out.jsonl")]
         start = time.perf_counter()
         process = subprocess.Popen(
@@ -137,10 +144,13 @@ def main() -> None:
         f"{args.segments:,} segments, 2 references: parsing {found['parse_seconds']:.0f} s, "
         f"ten metrics {found['metrics_seconds']:.2f} s: {found['share_percent']:.2f}% of the parse"
     )
-    streams = [stream(args.million // 10), stream(args.million)]
-    for row in streams:
+    kinds = (["bleu", "nist", "bm"], ["bleu", "bm"])
+    streams = []
+    for count, metrics in product((args.million // 10, args.million), kinds):
+        row = stream(count, metrics)
+        streams.append(row)
         print(
-            f"{row['segments']:,} segments, bleu nist bm: {row['seconds']:.0f} s "
+            f"{row['segments']:,} segments, {' '.join(metrics)}: {row['seconds']:.0f} s "
             f"({row['cpu_seconds']:.0f} s of CPU), {row['segments_per_second']:,.0f} segments/s, "
             f"peak {row['peak_mib']:.0f} MiB"
         )

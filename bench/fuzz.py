@@ -2,13 +2,16 @@
 
     python bench/fuzz.py --minutes 10 [--seed 1] [--inputs 10000] [--parse]     random inputs
     python bench/fuzz.py --kill [--kills 100] [--seed 1]                        kill -9, --resume
+    python bench/fuzz.py --python                                               misuse of the API
 
 Inputs (tests/hostile.py) run in this process. Each must end with status 2 and one sentence, or with
-status 0 and a right result: BLEU of proper text is compared with sacrebleu's. A traceback, a hang
-of a minute, more than one sentence or a control character is printed with its command line, and the
-run ends with status 1. `--parse` adds the commands that load the parser. With `--kill`, runs that
+status 0 and a right result: BLEU of proper text is compared with sacrebleu's. A traceback, a minute
+of processor time, more than one sentence or a control character is printed with its command line,
+and the run ends with status 1. `--parse` adds the commands that load the parser. With `--kill`, runs that
 write segment files of every form are killed at random moments, start-up included, and go on with
-`--resume`; the file must be byte for byte that of an undisturbed run. One thread.
+`--resume`; the file must be byte for byte that of an undisturbed run. With `--python`, every
+argument of every public function is replaced by what does not belong there (tests/misuse.py): each
+misuse must give one TensorMTError of one sentence, or be known to be none. One thread.
 """
 
 import argparse
@@ -33,7 +36,8 @@ import torch  # noqa: E402
 
 from tensormt.command.main import main as command  # noqa: E402
 
-SECONDS = 60  # after which a command counts as hanging
+SECONDS = 60  # of processor time, after which a command counts as hanging
+WAITING = 900  # seconds of any time
 
 
 def bleu(hyps: list[str], refs: list[list[str]]) -> float:
@@ -54,16 +58,19 @@ def inputs(args: argparse.Namespace) -> int:
     statuses: Counter[int] = Counter()
     faults = 0
     begin = time.monotonic()
-    signal.signal(signal.SIGALRM, too_long)
+    for number in (signal.SIGALRM, signal.SIGPROF):
+        signal.signal(number, too_long)
     number = 0
     while number < args.inputs and time.monotonic() - begin < 60 * args.minutes:
         number += 1
         seed = rng.getrandbits(48)
         with tempfile.TemporaryDirectory() as name:
             case = hostile.case(random.Random(seed), Path(name), parse=args.parse)
-            signal.alarm(SECONDS)
+            signal.setitimer(signal.ITIMER_PROF, SECONDS)
+            signal.alarm(WAITING)
             status, out, err = hostile.run(command, case.arguments)
             signal.alarm(0)
+            signal.setitimer(signal.ITIMER_PROF, 0)
             wrong = hostile.verdict(case, status, out, err, bleu)
         tally.update(case.seen)
         statuses[status] += 1
@@ -139,6 +146,19 @@ def kills(args: argparse.Namespace) -> int:
     return 0
 
 
+def misuses() -> int:
+    """Every wrong argument of every public function."""
+    import misuse
+
+    tried, faults = 0, []
+    for name in misuse.calls():
+        count, wrong = misuse.tried(name)
+        tried, faults = tried + count, faults + wrong
+    print(*faults, sep="\n" if faults else "", end="\n" if faults else "")
+    print(f"{tried} misuses of {len(misuse.calls())} functions: {len(faults)} faults")
+    return int(bool(faults))
+
+
 def main() -> int:
     """Parse the command line and run."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -148,8 +168,11 @@ def main() -> int:
     parser.add_argument("--parse", action="store_true", help="parse and train-parser too")
     parser.add_argument("--kill", action="store_true")
     parser.add_argument("--kills", type=int, default=100)
+    parser.add_argument("--python", action="store_true", help="misuse of the Python API")
     args = parser.parse_args()
     torch.set_num_threads(1)
+    if args.python:
+        return misuses()
     return kills(args) if args.kill else inputs(args)
 
 

@@ -1,9 +1,8 @@
-"""A WMT-sized meta-evaluation, what it costs and how it grows; and whether tests keep the null.
+"""A WMT-sized meta-evaluation, what it costs and how it grows.
 
     python bench/metaeval.py job        15 systems × 1,500 segments × 20 metrics, all statistics,
                                         1,000 permutations of all pairs of metrics
     python bench/metaeval.py growth     the same at other numbers of segments and systems
-    python bench/metaeval.py null       how often equally good metrics differ with p ≤ .05
 
 Processor time of one thread; values are compared with scipy and plain numpy before anything is
 timed.
@@ -117,37 +116,9 @@ def growth() -> None:
         print(f"  {systems:3} × {segments:5}  " + "  ".join(f"{seconds:6.2f}" for seconds in row))
 
 
-def null(cases: int) -> None:
-    """Pairs of metrics with the same noise, 10 systems: the share with p ≤ .05 (99 exchanges)."""
-    margin = 3 * math.sqrt(0.05 * 0.95 / cases)
-    print(f"{cases} cases of each; three standard errors around 5% are ± {margin:.3f}")
-    for segments in (10, 100):
-        for statistic, grouping, units in [*TESTS, ("spa", "", "both")]:
-            alarms = 0
-            for seed in range(cases):
-                random = torch.Generator().manual_seed(seed)
-                human = torch.randn(10, segments, generator=random, dtype=torch.float64)
-                human = (human * 1.5).round()
-                shape = (2, 10, segments)
-                tables = human + torch.randn(shape, generator=random, dtype=torch.float64)
-                draws = {"resamples": 99, "seed": seed}
-                if statistic == "spa":
-                    against = spa_against(human, 0)
-                    found = exchange_tables(human, tables, lambda _, t, a=against: a(t), **draws)
-                else:
-                    found = exchange(human, tables, statistic, grouping, units, **draws)
-                alarms += float(found.p()[0, 1]) <= 0.05
-            share = alarms / cases
-            print(f"  {segments:5} segments  {statistic:14} {grouping:8} {units:9} {share:.3f}")
-
-
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("what", choices=["job", "growth", "null"])
-    parser.add_argument("--cases", type=int, default=1000)
+    parser.add_argument("what", choices=["job", "growth"])
     args = parser.parse_args()
     torch.set_num_threads(1)
-    if args.what == "null":
-        null(args.cases)
-    else:
-        {"job": job, "growth": growth}[args.what]()
+    {"job": job, "growth": growth}[args.what]()

@@ -27,6 +27,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from statistics import median
 
 os.environ["OMP_NUM_THREADS"] = os.environ["RAYON_NUM_THREADS"] = "1"
 
@@ -92,7 +93,7 @@ def forget() -> None:
 def compare(
     ours: Callable[[], object], peer: Callable[[], object], repeats: int
 ) -> tuple[float, float]:
-    """The shortest processor times of both, run in turn."""
+    """The median processor times of both, run in turn, as often each."""
     times: tuple[list[float], list[float]] = ([], [])
     for _ in range(repeats):
         for call, seconds in zip((peer, ours), times, strict=True):
@@ -100,12 +101,7 @@ def compare(
             start = time.process_time()
             call()
             seconds.append(time.process_time() - start)
-    # ours is shorter by an order of magnitude: a few more runs even out the noise
-    for _ in range(4 * repeats):
-        start = time.process_time()
-        ours()
-        times[1].append(time.process_time() - start)
-    return min(times[1]), min(times[0])
+    return median(times[1]), median(times[0])
 
 
 def check(name: str, ours: float, theirs: float, within: float) -> None:

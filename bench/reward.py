@@ -25,6 +25,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from statistics import median
 
 os.environ["OMP_NUM_THREADS"] = "1"
 
@@ -71,15 +72,14 @@ def made(
 def compare(
     ours: Callable[[], object], peer: Callable[[], object], repeats: int
 ) -> tuple[float, float]:
-    """The shortest processor times of both, run in turn."""
+    """The median processor times of both, run in turn, as often each."""
     times: tuple[list[float], list[float]] = ([], [])
     for _ in range(repeats):
-        for call, seconds, runs in ((peer, times[1], 1), (ours, times[0], 5)):
-            for _ in range(runs):
-                start = time.process_time()
-                call()
-                seconds.append(time.process_time() - start)
-    return min(times[0]), min(times[1])
+        for call, seconds in zip((ours, peer), times, strict=True):
+            start = time.process_time()
+            call()
+            seconds.append(time.process_time() - start)
+    return median(times[0]), median(times[1])
 
 
 def agree(name: str, ours: Tensor, theirs: Tensor, within: float) -> None:

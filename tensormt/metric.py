@@ -53,6 +53,7 @@ class Metric(ABC, Generic[Batch]):
     name: ClassVar[str]
     digits: ClassVar[int] = 4  # behind the point, where a score is shown to people
     scale: ClassVar[float | None] = 1.0  # the largest score; None: there is none
+    _width: int | None = None
 
     def __init_subclass__(cls, **more: Any) -> None:
         """Put the checks before what a class defines."""
@@ -84,11 +85,16 @@ class Metric(ABC, Generic[Batch]):
     @property
     def width(self) -> int:
         """The number of statistics, K."""
-        if "_width" not in self.__dict__:
-            none: Any = self.reads.none()
-            self.__dict__["_width"] = self.statistics(none, [none]).shape[1]
-        width: int = self.__dict__["_width"]
-        return width
+        if self._width is not None:
+            return self._width
+        none: Any = self.reads.none()
+        self._width = -1  # not known yet: `statistics` may ask `score` for the best reference
+        found = None
+        try:
+            found = self.statistics(none, [none]).shape[1]
+        finally:
+            self._width = found
+        return found
 
     def __call__(self, hyp: Batch, refs: Sequence[Batch]) -> Tensor:
         """Segment scores, float64 [B]."""
@@ -157,7 +163,7 @@ class Metric(ABC, Generic[Batch]):
     def _check_rows(self, statistics: Any) -> Tensor:
         """Statistics of this metric."""
         rows: Tensor = numbers("K", more=True)(statistics, "statistics")
-        if rows.shape[-1] != self.width:
+        if self.width not in (-1, rows.shape[-1]):
             raise TensorMTError(
                 f"statistics of shape {list(rows.shape)}: {self.name} has {self.width} of them, in "
                 "the last axis"

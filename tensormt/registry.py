@@ -18,7 +18,17 @@ from tensormt.typed import Name, Number, Option, Whole, YesNo, described, shown
 if TYPE_CHECKING:
     from tensormt.metric import Metric
 
-__all__ = ["ENTRIES", "MEANS", "METRICS", "Entry", "make", "options", "parse_spec", "read_options"]
+__all__ = [
+    "ENTRIES",
+    "MEANS",
+    "METRICS",
+    "Entry",
+    "is_combined",
+    "make",
+    "options",
+    "parse_spec",
+    "read_options",
+]
 
 
 @dataclass(frozen=True)
@@ -259,6 +269,11 @@ def make(spec: str, **more: Any) -> Metric[Any]:
         return METRICS[name](**{**found, **more})
     except TypeError as error:
         raise TensorMTError(f"metric {spec!r}: {error}") from None
+
+
+def is_combined(spec: str) -> bool:
+    """Whether a specification is of several metrics: a mean, with a name or without, or QUEEN."""
+    return "+" in spec or spec.partition(":")[0] in (*MEANS, "queen")
 
 
 def _combined(kind: str, spec: str) -> Metric[Any]:

@@ -4,7 +4,7 @@ import argparse
 from dataclasses import asdict
 from pathlib import Path
 
-from tensormt.command.metaeval import add_data_options, human_tables, prepare, read_data
+from tensormt.command.judged import add_data_options, human_tables, prepare, read_data
 from tensormt.data.tables import formatted, json_text
 from tensormt.errors import TensorMTError
 from tensormt.kernels.triples import TRIPLES

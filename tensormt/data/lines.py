@@ -109,7 +109,7 @@ def _plain(value: Any) -> Any:
         return value
     if hasattr(value, "as_py"):
         value = value.as_py()
-    if hasattr(value, "item") and not hasattr(value, "requires_grad"):
+    if callable(getattr(value, "item", None)) and not hasattr(value, "requires_grad"):
         value = value.item() if getattr(value, "ndim", 0) == 0 else value
     if isinstance(value, float) and value != value:
         return None

@@ -5,6 +5,7 @@
     system-outputs/LP/SYSTEM.txt            (.jsonl: "hypothesis")
     human-scores/LP.NAME.seg.score          system <tab> score, segments in order, None: no score
     metric-scores/LP/NAME-REF.seg.score     REF: references joined by '.', 'all', or 'src' for none
+    …/….sys.score                           system <tab> score, where whole systems have their own
 
 LP is a language pair such as zh-en. A reference that metrics use is no system; other references
 are, where they stand among the outputs (humans that WMT ranks with the systems). Scores are written
@@ -38,7 +39,9 @@ class WMTSet:
     pair: str
     test: TestSet
     references: list[str]  # names of those used
-    stored: dict[str, Tensor]  # by metric: segment scores, float64 [S,N]
+    stored: dict[str, Tensor]  # by metric: segment scores, float64 [S,N]; NaN: there are none
+    human_systems: dict[str, Tensor]  # by human score: published system scores, float64 [S]
+    stored_systems: dict[str, Tensor]  # by metric
 
 
 def language_pairs(folder: str | Path) -> list[str]:
@@ -72,6 +75,11 @@ def read_folder(
         name: _table(path, systems, count)
         for name, path in _score_files(_part(folder, "human-scores"), f"{pair}.").items()
     }
+    published = {
+        name: _table(path, systems, 1)[:, 0]
+        for name, path in _score_files(_part(folder, "human-scores"), f"{pair}.", "sys").items()
+        if name in human
+    }
     refs = [[texts[name][n] for name in used] for n in range(count)]
     test = TestSet(
         documents,
@@ -83,14 +91,17 @@ def read_folder(
     for number, row in enumerate(test.references, 1):
         if not row:
             raise TensorMTError(f"{folder}: segment {number} of {pair} has no reference")
-    found = {}
-    scored = _score_files(Path(folder) / "metric-scores" / pair, "") if stored else {}
-    for name, path in scored.items():
-        metric, _, suffix = name.rpartition("-")
-        needs = {"all": set(texts), "src": set[str]()}.get(suffix, set(suffix.split(".")))
-        if metric and needs <= set(used):
-            found[metric] = _table(path, systems, count)
-    return WMTSet(pair, test, used, found)
+    found: dict[str, dict[str, Tensor]] = {"seg": {}, "sys": {}}
+    for level, by_metric in found.items() if stored else ():
+        for name, path in _score_files(Path(folder) / "metric-scores" / pair, "", level).items():
+            metric, _, suffix = name.rpartition("-")
+            needs = {"all": set(texts), "src": set[str]()}.get(suffix, set(suffix.split(".")))
+            if metric and needs <= set(used):
+                by_metric[metric] = _table(path, systems, count if level == "seg" else 1)
+    none = torch.full((len(systems), count), math.nan, dtype=torch.float64)
+    of_systems = {name: table[:, 0] for name, table in found["sys"].items()}
+    segments = {name: found["seg"].get(name, none) for name in (*found["seg"], *found["sys"])}
+    return WMTSet(pair, test, used, segments, published, of_systems)
 
 
 def write_scores(
@@ -153,11 +164,11 @@ def _texts(folder: Path, head: str, field: str, count: int) -> dict[str, list[st
     return found
 
 
-def _score_files(folder: Path, head: str) -> dict[str, Path]:
-    """Segment score files by the name of the score."""
+def _score_files(folder: Path, head: str, level: str = "seg") -> dict[str, Path]:
+    """Score files of segments ("seg") or systems ("sys") by the name of the score."""
     if not folder.is_dir():
         return {}
-    tail = ".seg.score"
+    tail = f".{level}.score"
     return {
         path.name[len(head) : -len(tail)]: path
         for path in sorted(folder.iterdir())
@@ -171,7 +182,8 @@ def _table(path: Path, systems: Sequence[str], count: int) -> Tensor:
     size = len(next(iter(scores.values())))
     if size != count:
         raise TensorMTError(
-            f"{path} has {size} scores a system, the documents have {count} lines: they must align"
+            f"{path} has {size} scores a system, expected {count}: one for each line of the"
+            " documents, or one in all in a file .sys.score"
         )
     none = [math.nan] * count
     return torch.tensor([scores.get(name, none) for name in systems], dtype=torch.float64)

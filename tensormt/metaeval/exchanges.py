@@ -11,7 +11,7 @@ for acc_eq. Tie calibration takes place once for each metric, before anything is
 no such sum (ranks of exchanged scores) is computed again for each draw: `resample.exchanged`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -40,6 +40,20 @@ class Exchange:
     def differences(self) -> Tensor:
         """First minus second as seen, float64 [X,X]."""
         return self.values[:, None] - self.values[None, :]
+
+    @classmethod
+    def none(cls) -> "Exchange":
+        """That of no metric at all."""
+        return cls(torch.zeros(0, dtype=torch.float64), torch.zeros(1, 0, 0, dtype=torch.float64))
+
+    def among(self, places: Sequence[int], count: int) -> "Exchange":
+        """The same among so many metrics, these at their places, the others without a value."""
+        index = torch.tensor(places, dtype=torch.int64, device=self.values.device)
+        values = self.values.new_full((count,), torch.nan)
+        null = self.null.new_zeros((len(self.null), count, count))
+        values[index] = self.values
+        null[:, index[:, None], index] = self.null
+        return Exchange(values, null)
 
     def p(self, two_sided: bool = True) -> Tensor:
         """p-values float64 [X,X]; one-sided: that the first (row) is better."""

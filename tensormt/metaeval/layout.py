@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tensormt.data.tables import aligned
-from tensormt.metaeval.study import Contest, Row
+from tensormt.metaeval.plan import Contest, Row
 from tensormt.metaeval.tasks import Table
 
 

@@ -120,11 +120,13 @@ def p_value(null: Tensor, seen: Tensor, two_sided: bool = True) -> Tensor:
     """Return the share of draws at least as large as what was seen, itself counted, float64 [...].
 
     null [R, ...] are differences under exchange, seen [...]. Exchanging everything gives the seen
-    difference up to rounding, and it must count.
+    difference up to rounding, and it must count. NaN where there is no difference to test.
     """
     if two_sided:
         null, seen = null.abs(), seen.abs()
-    return ((null >= seen - MARGIN).sum(dim=0) + 1).to(torch.float64) / (len(null) + 1)
+    as_large = (null >= seen - MARGIN) | null.isnan()  # a draw without a value speaks for chance
+    p = (as_large.sum(dim=0) + 1).to(torch.float64) / (len(null) + 1)
+    return p.masked_fill(seen.isnan(), torch.nan)
 
 
 @CHECKED

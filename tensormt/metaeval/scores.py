@@ -2,7 +2,8 @@
 
     segments = score(s)      documents = score(Σ_{segments of d} s)      systems = score(Σ s)
 
-A score file of another tool has no statistics: its documents and systems are means of segments.
+A score file of another tool has no statistics: its documents are means of segments, and so are its
+systems, unless system scores were published with them.
 At level "mean" systems are means of segment scores with every metric, as WMT averages them.
 A document is scored on the segments of it that people judged, for each system; a system on all its
 segments, since systems are compared with each other and people may have judged other segments of
@@ -35,6 +36,7 @@ class Scores:
     segments: Tensor  # float64 [S,N]; NaN: no output, no score
     statistics: Tensor | None = None  # [S,N,K]; zero where there is no output
     score: Callable[[Tensor], Tensor] | None = None  # [...,K] -> [...], of sums of segments
+    published: Tensor | None = None  # float64 [S]: system scores that came with a score file
 
     def where(self, judged: Tensor) -> "Scores":
         """Keep the outputs that people judged, bool [S,N]."""
@@ -57,6 +59,8 @@ class Scores:
 
     def systems(self, times: Tensor | None = None) -> Tensor:
         """Return system scores, float64 [S], or [R,S] with segments counting int64 [R,N] times."""
+        if self.published is not None and times is None:
+            return self.published
         if self.statistics is None or self.score is None:
             return self.means(times)
         if times is None:
@@ -115,18 +119,20 @@ def agreement_at(
     least_gap: float = 0.0,
     systems: Tensor | None = None,
     segments: Tensor | None = None,
+    official: Tensor | None = None,
 ) -> Tensor:
     """Return the agreement of people and a metric at one level, float64 [...].
 
     human float64 [S,N]; documents: the number of each segment's document, int64 [N], and D.
     A resample is systems int64 [R,S] and segments [R,N] (at document level documents [R,D]), how
-    often each counts.
+    often each counts. official: human scores of systems [S], for level "system".
     """
     if level in ("system", "mean"):
         metric = scores.means(segments) if level == "mean" else scores.systems(segments)
-        return system_agreement(
-            means(human, segments), metric, statistic, least_gap=least_gap, systems=systems
-        )
+        people = means(human, segments)
+        if official is not None and level == "system" and segments is None:
+            people = official
+        return system_agreement(people, metric, statistic, least_gap=least_gap, systems=systems)
     tables = tables_at(level, human, scores, documents)
     return agreement(
         *tables, statistic, grouping, least_gap=least_gap, systems=systems, segments=segments
@@ -134,7 +140,11 @@ def agreement_at(
 
 
 def tables_at(
-    level: str, human: Tensor, scores: Scores, documents: tuple[Tensor, int]
+    level: str,
+    human: Tensor,
+    scores: Scores,
+    documents: tuple[Tensor, int],
+    official: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Return the scores of people and metric that a level compares, float64 both.
 
@@ -146,4 +156,5 @@ def tables_at(
         judged = scores.where(~human.isnan())
         return document_means(human, *documents), judged.documents(*documents)
     metric = scores.means() if level == "mean" else settled(scores.systems())
-    return means(human)[:, None], metric[:, None]
+    people = means(human) if official is None or level == "mean" else settled(official)
+    return people[:, None], metric[:, None]

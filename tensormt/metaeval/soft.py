@@ -94,6 +94,40 @@ def soft_pairwise_accuracy(
     return spa_against(human, permutations, seed)(metric)
 
 
+def spa_of_draws(
+    human: Tensor,
+    metric: Tensor,
+    systems: Tensor | None = None,
+    segments: Tensor | None = None,
+    *,
+    permutations: int = PERMUTATIONS,
+    seed: int = SEED,
+) -> Tensor:
+    """Return the SPA of draws, float64 [R]; human, metric [S,N].
+
+    A draw is how often systems int64 [R,S] and segments int64 [R,N] count. A segment that counts
+    twice has two signs, as if it were two; a pair of systems counts as often as the product of
+    both, and no system is compared with itself.
+    """
+    real = ~(human.isnan() | metric.isnan())
+    human, metric = (side.masked_fill(~real, 0.0) for side in (human, metric))
+    size, count = human.shape
+    flips = signs(permutations, count, seed).to(human.device) if permutations else None
+    i, j = torch.triu_indices(size, size, offset=1, device=human.device)
+    draws = len(segments if segments is not None else systems if systems is not None else human[:1])
+    places = torch.arange(count, device=human.device)
+    found = []
+    for r in range(draws):
+        own = places if segments is None else places.repeat_interleave(segments[r])
+        mask = real[:, own]
+        p = [pair_p_values(side[:, own], mask, flips) for side in (human, metric)]
+        share = (mask[i] & mask[j]).any(dim=-1).to(torch.float64)
+        if systems is not None:
+            share = share * (systems[r, i] * systems[r, j])
+        found.append(1 - ((p[0] - p[1]).abs() * share).sum() / share.sum())
+    return torch.stack(found)
+
+
 def spa_against(
     human: Tensor, permutations: int = PERMUTATIONS, seed: int = SEED
 ) -> Callable[[Tensor], Tensor]:

@@ -6,6 +6,7 @@ scores are exchanged between metrics for whole systems, since no segment of a co
 exchanged; at level "mean", segment scores.
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -18,68 +19,11 @@ from tensormt.metaeval import levels
 from tensormt.metaeval.calibration import calibrated_accuracy
 from tensormt.metaeval.exchanges import Exchange, exchange, exchange_tables
 from tensormt.metaeval.inference import Theory, theory, williams
+from tensormt.metaeval.plan import NONE, SPA, Contest, Plan, Row, check
 from tensormt.metaeval.resample import bootstrap
-from tensormt.metaeval.scores import LEVELS, Scores, agreement_at, tables_at
-from tensormt.metaeval.soft import PERMUTATIONS, soft_pairwise_accuracy, spa_against
+from tensormt.metaeval.scores import Scores, agreement_at, tables_at
+from tensormt.metaeval.soft import soft_pairwise_accuracy, spa_against, spa_of_draws
 from tensormt.significance import corrected
-
-SPA = "spa"
-STATISTICS = (*levels.STATISTICS, SPA)
-TESTS = ("permutation", "williams")
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What is computed; intervals and tests cost ``resamples`` tables each."""
-
-    levels: tuple[str, ...] = ("segment", "system")
-    statistics: tuple[str, ...] = ("pearson", "spearman", "tau_b")
-    grouping: str = "none"
-    least_gap: float = 0.0
-    resamples: int = 0  # of the bootstrap
-    confidence: float = 0.95
-    draw: tuple[str, ...] = ("segments",)
-    fisher: bool = False  # intervals and p-values from theory
-    test: str = "permutation"
-    permutations: int = 1000
-    units: str | None = None
-    two_sided: bool = True
-    correction: str = "none"
-    spa_permutations: int = PERMUTATIONS
-    seed: int = 12345
-
-
-@dataclass(frozen=True)
-class Row:
-    """How well one metric agrees with one human score; low and high bound the interval.
-
-    p is of no correlation at all (theory), epsilon the calibrated threshold of ties.
-    """
-
-    metric: str
-    signature: str
-    human: str
-    level: str
-    statistic: str
-    value: float
-    low: float | None = None
-    high: float | None = None
-    p: float | None = None
-    epsilon: float | None = None
-
-
-@dataclass(frozen=True)
-class Contest:
-    """The agreement of the first metric minus that of the second, its p, and p corrected."""
-
-    first: str
-    second: str
-    human: str
-    level: str
-    statistic: str
-    difference: float
-    p: float
-    p_corrected: float | None = None
 
 
 @dataclass(frozen=True)
@@ -92,15 +36,17 @@ class Case:
     statistic: str
     plan: Plan
     documents: tuple[Tensor, int]
+    official: Tensor | None = None  # float64 [S]: system scores that people published
 
     def value(
         self, scores: Scores, systems: Tensor | None = None, segments: Tensor | None = None
     ) -> Tensor:
         """Return the agreement, float64 [], or that of draws (see `scores.agreement_at`), [R]."""
         if self.statistic == SPA:
-            return soft_pairwise_accuracy(
-                self.human, scores.segments, permutations=self.plan.spa_permutations
-            )
+            tables, signs = (self.human, scores.segments), self.plan.spa_permutations
+            if systems is None and segments is None:
+                return soft_pairwise_accuracy(*tables, permutations=signs)
+            return spa_of_draws(*tables, systems, segments, permutations=signs)
         return agreement_at(
             self.level,
             self.human,
@@ -111,6 +57,7 @@ class Case:
             least_gap=self.plan.least_gap,
             systems=systems,
             segments=segments,
+            official=self.official,
         )
 
     def row(self, scores: Scores) -> Row:
@@ -126,7 +73,7 @@ class Case:
         )
         if self.plan.fisher:
             found = replace(found, **self.theory(scores)._asdict())
-        if not self.plan.resamples or self.statistic == SPA:
+        if not self.plan.resamples or self._fixed(scores):
             return found
         interval = bootstrap(
             lambda systems, segments: self.value(scores, systems, segments),
@@ -140,11 +87,17 @@ class Case:
         )
         return replace(found, low=interval.low, high=interval.high)
 
+    def _fixed(self, scores: Scores) -> bool:
+        """Whether the scores are of whole systems while segments are to be drawn."""
+        published = self.official is not None or scores.published is not None
+        whole = self.level == "system" and self.statistic != SPA
+        return whole and published and "segments" in self.plan.draw
+
     def epsilon(self, scores: Scores) -> float | None:
         """Return the threshold of tie calibration, where the statistic has one."""
         if self.statistic != "accuracy_ties":
             return None
-        sides = tables_at(self.level, self.human, scores, self.documents)
+        sides = self._tables(scores)
         grouping = "none" if self.level in ("system", "mean") else self.plan.grouping
         human, metric = (levels.group(side, grouping) for side in sides)
         mask = ~(human.isnan() | metric.isnan())
@@ -154,8 +107,12 @@ class Case:
         """Return p and interval from theory, where items are compared all together."""
         if self.level not in ("system", "mean") and self.plan.grouping != "none":
             return Theory(None, None, None)
-        human, metric = tables_at(self.level, self.human, scores, self.documents)
+        human, metric = self._tables(scores)
         return theory(self.statistic, human.flatten(), metric.flatten(), self.plan.confidence)
+
+    def _tables(self, scores: Scores) -> tuple[Tensor, Tensor]:
+        """Return what the level compares, of people and of a metric."""
+        return tables_at(self.level, self.human, scores, self.documents, self.official)
 
     def _cells(self) -> int:
         """Numbers that the statistic of one draw holds: all pairs where ties are calibrated."""
@@ -166,7 +123,16 @@ class Case:
         return groups * items * (items - 1) // 2
 
     def exchange(self, metrics: Sequence[Scores]) -> Exchange:
-        """Exchange what the level compares between all pairs of metrics."""
+        """Exchange what the level compares between all pairs of metrics that have scores there."""
+        whole = self.statistic == SPA or self.level == "mean"
+        tables = [own.segments if whole else self._tables(own)[1] for own in metrics]
+        kept = [k for k, table in enumerate(tables) if not bool(table.isnan().all())]
+        if len(kept) == len(metrics):
+            return self._exchange(metrics)
+        found = self._exchange([metrics[k] for k in kept]) if kept else Exchange.none()
+        return found.among(kept, len(metrics))
+
+    def _exchange(self, metrics: Sequence[Scores]) -> Exchange:
         draws = {"resamples": self.plan.permutations, "seed": self.plan.seed}
         units = self.plan.units
         if self.statistic == SPA:
@@ -197,7 +163,7 @@ class Case:
             grouping, units = "none", "systems"
         else:
             grouping = self.plan.grouping
-        sides = [tables_at(self.level, self.human, scores, self.documents) for scores in metrics]
+        sides = [self._tables(scores) for scores in metrics]
         return exchange(
             sides[0][0],
             torch.stack([own for _, own in sides]),
@@ -232,20 +198,27 @@ class Case:
                 "Williams' test is of Pearson correlations of all items together: use --statistic"
                 " pearson and --grouping none, or the permutation test"
             )
-        human, one = tables_at(self.level, self.human, first, self.documents)
-        _, other = tables_at(self.level, self.human, second, self.documents)
+        human, one = self._tables(first)
+        _, other = self._tables(second)
+        if bool(one.isnan().all() or other.isnan().all()):
+            return math.nan, math.nan
         sides = human.flatten(), one.flatten(), other.flatten()
         return williams(*sides, two_sided=self.plan.two_sided)
 
 
-def cases(human: Mapping[str, Tensor], plan: Plan, documents: tuple[Tensor, int]) -> Iterator[Case]:
+def cases(
+    human: Mapping[str, Tensor],
+    plan: Plan,
+    documents: tuple[Tensor, int],
+    official: Mapping[str, Tensor | None],
+) -> Iterator[Case]:
     """What a plan asks of every metric, checked before anything is computed."""
-    _check(plan, human)
+    check(plan, human)
     for name, table in human.items():
         for level in plan.levels:
             for statistic in plan.statistics:
                 if statistic != SPA or level in ("system", "mean"):
-                    yield Case(name, table, level, statistic, plan, documents)
+                    yield Case(name, table, level, statistic, plan, documents, official.get(name))
 
 
 def measure(
@@ -253,9 +226,14 @@ def measure(
     metrics: Sequence[Scores],
     plan: Plan,
     documents: tuple[Tensor, int],
+    official: Mapping[str, Tensor | None] = NONE,
 ) -> list[Row]:
-    """Compare each metric with each table of human scores, float64 [S,N]."""
-    return [case.row(scores) for case in cases(human, plan, documents) for scores in metrics]
+    """Compare each metric with each table of human scores, float64 [S,N].
+
+    official: system scores that were published with them, float64 [S].
+    """
+    asked = cases(human, plan, documents, official)
+    return [case.row(scores) for case in asked for scores in metrics]
 
 
 def contests(
@@ -263,21 +241,8 @@ def contests(
     metrics: Sequence[Scores],
     plan: Plan,
     documents: tuple[Tensor, int],
+    official: Mapping[str, Tensor | None] = NONE,
 ) -> list[Contest]:
     """Test every pair of metrics on what `measure` shows of them."""
-    return [contest for case in cases(human, plan, documents) for contest in case.contests(metrics)]
-
-
-def _check(plan: Plan, human: Mapping[str, Tensor]) -> None:
-    for level in plan.levels:
-        if level not in LEVELS:
-            raise TensorMTError(f"level {level!r} is unknown: use one of {', '.join(LEVELS)}")
-    for statistic in plan.statistics:
-        if statistic != SPA:
-            below = any(level in ("segment", "document") for level in plan.levels)
-            levels.check(statistic, plan.grouping if below else "none", plan.least_gap)
-    if plan.test not in TESTS:
-        raise TensorMTError(f"test {plan.test!r} is unknown: use one of {', '.join(TESTS)}")
-    for name, table in human.items():
-        if bool(torch.isnan(table).all()):
-            raise TensorMTError(f"human score {name!r} has no value at all: choose another")
+    asked = cases(human, plan, documents, official)
+    return [contest for case in asked for contest in case.contests(metrics)]

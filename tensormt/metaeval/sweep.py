@@ -1,17 +1,19 @@
 """Metrics at several orders: `sweep(["bleu", "stm", "tkm"], [1, 2])` gives bleu-1, bleu-2, stm-1,
-stm-2, and tkm once, since it has no order, depth or length."""
+stm-2, and tkm once, since it has no order, depth or length; combined metrics once too."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from tensormt.metric import Metric
-from tensormt.registry import make, options, parse_spec
+from tensormt.registry import is_combined, make, options, parse_spec
 
 ORDERS = ("max_order", "max_depth", "max_length")
 
 
 def order_option(spec: str) -> str | None:
     """Return the option that is the metric's order, if it has one that is still open."""
+    if is_combined(spec):
+        return None
     name, given = parse_spec(spec)
     return next((key for key in ORDERS if key in options(name) and key not in given), None)
 

@@ -19,8 +19,9 @@ from torch import Tensor
 
 from tensormt.errors import TensorMTError
 from tensormt.metaeval.exchanges import Exchange, exchange
+from tensormt.metaeval.plan import SPA, Plan
 from tensormt.metaeval.scores import Scores, means
-from tensormt.metaeval.study import SPA, Case, Plan
+from tensormt.metaeval.study import Case
 
 TABLES = ("wmt22", "wmt23", "wmt24")
 
@@ -35,6 +36,7 @@ class Judged:
     metrics: list[Scores]
     documents: tuple[Tensor, int]
     systems: list[str]
+    official: Tensor | None = None  # float64 [S]: human scores of systems, where published
 
 
 @dataclass(frozen=True)
@@ -123,7 +125,8 @@ def make_table(sets: Sequence[Judged], kind: str, plan: Plan) -> Table:
             # each task draws for itself, so that draws can be summed
             grouping, units = _settings(statistic, plan)
             own = replace(plan, seed=plan.seed + len(tasks), grouping=grouping, units=units)
-            case = Case(judged.human_name, judged.human, level, statistic, own, judged.documents)
+            asked_of = judged.human_name, judged.human, level, statistic, own
+            case = Case(*asked_of, judged.documents, judged.official)
             lowest = -1.0 if statistic == "pearson" else 0.0
             name = f"{judged.name}, {level}: {_SHORT.get(statistic, statistic)}"
             tasks.append(Task(name, 1.0, lowest, case.exchange(judged.metrics)))
@@ -154,7 +157,7 @@ def _pooled_accuracy(sets: Sequence[Judged], plan: Plan) -> Exchange:
             table[: len(row), k] = row
         return table
 
-    human = columns([means(judged.human) for judged in sets])
+    human = columns([means(own.human) if own.official is None else own.official for own in sets])
     metrics = [
         columns([judged.metrics[x].systems() for judged in sets])
         for x in range(len(sets[0].metrics))

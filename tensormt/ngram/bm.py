@@ -17,15 +17,15 @@ import torch
 from torch import Tensor
 
 from tensormt.kernels.lengths import brevity_penalty
-from tensormt.ngram.base import TestSetMetric, choose
+from tensormt.ngram.base import TestSetMetric
 from tensormt.ngram.comparison import Comparison
 from tensormt.ngram.frequencies import Frequencies
-from tensormt.ngram.weights import recurrence, single, zipf
+from tensormt.ngram.weights import Weighted, single
 
 __all__ = ["BM", "BMA"]
 
 
-class BM(TestSetMetric):
+class BM(Weighted, TestSetMetric):
     """BM-N; statistics [B, 3+4N] float64: segments, length, closest reference length, then N each
     of matches, n-grams, sums of R over matches, and R of an n-gram held once (for smoothing).
 
@@ -44,15 +44,10 @@ class BM(TestSetMetric):
         counts: Frequencies | None = None,
     ) -> None:
         super().__init__(max_order, tokenize, lowercase, counts)
-        self.weighting = choose("weighting", weighting, ("recurrence", "zipf"))
-        self.recurrence = choose("recurrence", recurrence, ("references", "occurrences"))
+        self.weigh(weighting, recurrence)
 
     def options(self) -> dict[str, object]:
-        return {
-            **super().options(),
-            "weighting": self.weighting,
-            **({"recurrence": self.recurrence} if self.weighting == "recurrence" else {}),
-        }
+        return {**super().options(), **self.weighting_options()}
 
     @property
     def needs_table(self) -> bool:
@@ -67,9 +62,9 @@ class BM(TestSetMetric):
     def count(self, part: Comparison, table: Frequencies | None) -> Tensor:
         """Segments, lengths, and N each of matches, n-grams, sums of R, R of one held once."""
         if table is None:
-            weights = recurrence(part, self.recurrence == "occurrences")
+            weights = self.match_weights(part, None, None)
         else:
-            weights = zipf(part, part.counted(table), table)
+            weights = self.match_weights(part, part.counted(table), table)
         once = part.along(single(part.refs, self.max_order, table))
         blocks = [part.matched, part.totals, part.sums(weights), once]
         return torch.cat([part.head(part.closest), *blocks], -1)

@@ -19,7 +19,7 @@ from torch import Tensor
 from tensormt.ngram.base import TestSetMetric, choose
 from tensormt.ngram.comparison import Comparison
 from tensormt.ngram.frequencies import Frequencies
-from tensormt.ngram.weights import information, recurrence, zipf
+from tensormt.ngram.weights import Weighted, information
 
 __all__ = ["NIST", "NM", "length_penalty"]
 
@@ -90,7 +90,7 @@ class NIST(TestSetMetric):
         return gains.sum(-1) * length_penalty(rows[..., 1], rows[..., 2])
 
 
-class NM(NIST):
+class NM(Weighted, NIST):
     """NIST with every match's information times its weight over the references."""
 
     name: ClassVar[str] = "NM"
@@ -106,15 +106,10 @@ class NM(NIST):
         counts: Frequencies | None = None,
     ) -> None:
         super().__init__(max_order, info, tokenize, lowercase, counts)
-        self.weighting = choose("weighting", weighting, ("recurrence", "zipf"))
-        self.recurrence = choose("recurrence", recurrence, ("references", "occurrences"))
+        self.weigh(weighting, recurrence)
 
     def options(self) -> dict[str, object]:
-        return {
-            **super().options(),
-            "weighting": self.weighting,
-            **({"recurrence": self.recurrence} if self.weighting == "recurrence" else {}),
-        }
+        return {**super().options(), **self.weighting_options()}
 
     @property
     def needs_table(self) -> bool:
@@ -125,6 +120,4 @@ class NM(NIST):
         self, part: Comparison, counts: list[Tensor] | None, table: Frequencies | None
     ) -> list[Tensor] | None:
         """R(g) or R′(g) of each n-gram."""
-        if self.weighting == "zipf" and counts is not None and table is not None:
-            return zipf(part, counts, table)
-        return recurrence(part, self.recurrence == "occurrences")
+        return self.match_weights(part, counts, table)

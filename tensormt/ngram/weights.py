@@ -12,10 +12,37 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from tensormt.ngram.base import choose
 from tensormt.ngram.comparison import Comparison, Facts
 from tensormt.ngram.frequencies import Frequencies
 
-__all__ = ["information", "recurrence", "single", "zipf"]
+__all__ = ["Weighted", "information", "recurrence", "single", "zipf"]
+
+
+class Weighted:
+    """A metric whose matches have weights over several references: R(g), or R′(g)."""
+
+    weighting: str
+    recurrence: str
+
+    def weigh(self, weighting: str, recurrence: str) -> None:
+        """Set the options: recurrence or zipf; M(g) counts references or occurrences."""
+        self.weighting = choose("weighting", weighting, ("recurrence", "zipf"))
+        self.recurrence = choose("recurrence", recurrence, ("references", "occurrences"))
+
+    def weighting_options(self) -> dict[str, object]:
+        """The options that change a score, for the signature."""
+        if self.weighting == "zipf":
+            return {"weighting": self.weighting}
+        return {"weighting": self.weighting, "recurrence": self.recurrence}
+
+    def match_weights(
+        self, part: Comparison, counts: list[Tensor] | None, table: Frequencies | None
+    ) -> list[Tensor]:
+        """The weight of each n-gram, [m] an order, given the test set's counts for Zipf's."""
+        if self.weighting == "zipf" and counts is not None and table is not None:
+            return zipf(part, counts, table)
+        return recurrence(part, self.recurrence == "occurrences")
 
 
 def information(part: Comparison, counts: list[Tensor] | None, words: int) -> list[Tensor]:

@@ -42,12 +42,13 @@ AnyNetwork = Network | DependencyNetwork
 
 CUBIC = 10**8  # words³ of a batch: 130 MB for the shares of splits
 DEFAULT = Path(__file__).with_name("english")
+LARGE = Path(__file__).with_name("english_large")
 UNIVERSAL = Path(__file__).with_name("universal")
 _RULES = given(
     trusted=flag,
     split=flag,
     max_length=whole(2),
-    mbr=flag,
+    mbr=optional(flag),
     batch_tokens=optional(whole(1)),
 )
 
@@ -56,7 +57,8 @@ class Parser:
     """A supar parser on one device.
 
     split: cut segments into sentences; max_length: tokens of a sentence before it is cut;
-    mbr: trees of least risk (supar's default), else those with the best score, a little faster;
+    mbr: trees of least risk (supar's default), else those with the best score, which is faster;
+    `load` takes what the model's settings say where it is not given;
     batch_tokens: size of a batch, which changes the speed and never the trees (None: chosen for
     the device).
     """
@@ -98,12 +100,13 @@ class Parser:
         lang: str | None = None,
         split: bool = True,
         max_length: int = 400,
-        mbr: bool = True,
+        mbr: bool | None = None,
         batch_tokens: int | None = None,
     ) -> "Parser":
         """An embedded model ("default", "ud"), a folder of `train-parser`, or a supar checkpoint.
 
-        "default" is the English parser of constituents; with another language, `lang="de"`, it is
+        "default" is the English parser of constituents, small and fast; "english-large" takes four
+        times as long for half a point of F1; with another language, `lang="de"`, it is
         "ud", the parser of dependencies in many languages. A supar checkpoint is a pickle and is
         opened only with `trusted=True`. device: None is the CPU, "auto" is CUDA where there is one.
         The weights of a folder are read when the first text is parsed.
@@ -120,12 +123,13 @@ class Parser:
         reading: dict[str, Any] = {"kind": "constituency"}
         if path.is_dir():
             settings = store.settings(path)
+            mbr = bool(settings.get("mbr", True)) if mbr is None else mbr
             digest = store.digest(path / store.WEIGHTS, path / store.SETTINGS)
             if settings["format"] == store.UNIVERSAL:
                 lang = _language(settings["languages"], lang, path)
                 reading = {"kind": "dependency", "rules": Words(lang)}
                 digest += f":{lang}" if lang else ""
-            elif lang is None or (path, lang) == (DEFAULT, "en"):
+            elif lang is None or (lang == "en" and path in (DEFAULT, LARGE)):
                 reading["hyphens"] = bool(settings.get("hyphens", False))
             else:
                 raise _no_language(path, lang)
@@ -155,6 +159,7 @@ class Parser:
                 f"no parser at {str(name)!r}: give 'default', 'ud', a folder made by "
                 "'tensormt train-parser' or a supar checkpoint"
             )
+        mbr = mbr is not False
         rules = {"split": split, "max_length": max_length, "mbr": mbr, "batch_tokens": batch_tokens}
         made = cls(network, f"{path.name}-{digest}", **rules, **reading)  # type: ignore[arg-type]
         made._origin = (name, trusted, where, {"lang": asked, **rules})
@@ -277,7 +282,8 @@ def _place(name: str | PathLike[str], lang: str | None) -> Path:
     """Where a parser lies; an embedded one is named, or follows from the language."""
     if name == "ud" or (name == "default" and lang not in (None, "en")):
         return UNIVERSAL
-    return DEFAULT if name == "default" else Path(name)
+    embedded = {"default": DEFAULT, "english": DEFAULT, "english-large": LARGE}
+    return embedded.get(str(name)) or Path(name)
 
 
 def _language(known: list[str], lang: str | None, path: Path) -> str:

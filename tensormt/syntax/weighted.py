@@ -142,6 +142,11 @@ class Weighted(Metric[TreeBatch]):
         """What the metric reads."""
         return self.metric.reads
 
+    @property
+    def width(self) -> int:
+        """As many as the metric has."""
+        return self.metric.width
+
     def options(self) -> dict[str, object]:
         """The metric, and a hash of the weights."""
         data = self.theta.to("cpu", torch.float64).contiguous().numpy().tobytes()

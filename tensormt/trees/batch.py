@@ -400,7 +400,8 @@ class TreeBatch:
         those of the trees themselves. With `first` trees are numbered from there, and empty ones
         left out.
         """
-        return conllu.write(*self.to_heads(), relations or self.to_relations(), first)
+        named = self.to_relations() if relations is None else relations
+        return conllu.write(*self.to_heads(), named, first)
 
     def __getstate__(self) -> dict[str, object]:
         """For pickling: without what can be made again."""

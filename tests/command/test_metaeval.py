@@ -3,6 +3,7 @@
 import argparse
 import json
 
+import numpy as np
 import pytest
 import torch
 
@@ -154,10 +155,10 @@ def test_no_human_scores(tmp_path):
 def test_names_are_the_librarys():
     from tensormt import significance
     from tensormt.command import compare as compare_command
-    from tensormt.metaeval import exchanges, levels, scores, study, tasks
+    from tensormt.metaeval import exchanges, levels, plan, scores, tasks
 
     assert command.LEVELS == scores.LEVELS
-    assert command.STATISTICS == study.STATISTICS
+    assert command.STATISTICS == plan.STATISTICS
     assert command.GROUPINGS == levels.GROUPINGS
     assert command.UNITS == exchanges.UNITS
     assert command.TABLES == tasks.TABLES
@@ -235,7 +236,7 @@ def folder(tmp_path):
                 stored.append(f"s{s}\t{-score if s == 2 else score}")
         files[f"system-outputs/{pair}/s1.txt"][2] = "[No translation supplied]"
         files[f"human-scores/{pair}.mqm.seg.score"] = human
-        files[f"human-scores/{pair}.mqm.sys.score"] = ["s0\t1"]
+        files[f"human-scores/{pair}.da.sys.score"] = ["s0\t1"]  # of a score without segments
         files[f"metric-scores/{pair}/COMET-refA.seg.score"] = stored
         files[f"metric-scores/{pair}/QE-src.seg.score"] = stored
         files[f"metric-scores/{pair}/OTHER-refB.seg.score"] = stored
@@ -268,6 +269,72 @@ def test_a_folder_of_mt_metrics_eval(folder, capsys, tmp_path):
     again = json.loads(capsys.readouterr().out)["rows"]
     assert [row["metric"] for row in again] == ["bleu", "ours"]
     assert again[1]["value"] == pytest.approx(again[0]["value"], abs=1e-12)
+
+
+def put(path, rows):
+    path.write_text("".join(f"{name}\t{score}\n" for name, score in rows.items()))
+
+
+def test_published_scores_of_systems(folder, capsys):
+    """`.sys.score`: of people and of metrics, in the place of means of segments."""
+    people = {"s0": 1.0, "s1": 5.0, "s2": 2.0, "s3": 9.0}
+    corpus = {"s0": 3.0, "s1": 1.0, "s2": 4.0, "s3": 4.5}
+    asked = ["--lp", "zh-en", "-m", "bleu", "--statistic", "pearson", "-f", "json"]
+    run(folder, *asked)
+    before = {(r["metric"], r["level"]): r["value"] for r in read(capsys)["rows"]}
+    put(folder / "human-scores" / "zh-en.mqm.sys.score", people)
+    put(folder / "metric-scores" / "zh-en" / "CORPUS-refA.sys.score", corpus)
+    put(folder / "metric-scores" / "zh-en" / "QE-src.sys.score", corpus)
+    run(folder, *asked, "--bootstrap", 20, "--draw", "systems")
+    rows = {(r["metric"], r["level"]): r for r in read(capsys)["rows"]}
+    expected = float(np.corrcoef(list(people.values()), list(corpus.values()))[0, 1])
+    for name in ("CORPUS", "QE"):
+        assert rows[name, "system"]["value"] == pytest.approx(expected, abs=1e-12)
+        assert rows[name, "system"]["low"] <= expected <= rows[name, "system"]["high"]
+    assert rows["CORPUS", "segment"]["value"] is None
+    assert rows["QE", "segment"]["value"] == before["QE", "segment"]
+    assert rows["bleu", "system"]["value"] != before["bleu", "system"]
+    # segments of a published score cannot be drawn: no interval, rather than that of another number
+    run(folder, *asked, "--bootstrap", 20, "--level", "system", "mean", "--test", "williams")
+    found = read(capsys)
+    rows = {(r["metric"], r["level"]): r for r in found["rows"]}
+    assert rows["QE", "system"]["low"] is None
+    assert rows["QE", "mean"]["low"] is not None
+    gaps = {(t["first"], t["second"], t["level"]): t["difference"] for t in found["tests"]}
+    gap = rows["bleu", "system"]["value"] - rows["QE", "system"]["value"]
+    assert gaps["bleu", "QE", "system"] == pytest.approx(gap, abs=1e-12)
+    # files with the means of segments change nothing
+    scores = data.read_scores(folder / "human-scores" / "zh-en.mqm.seg.score")
+    put(folder / "human-scores" / "zh-en.mqm.sys.score",
+        {name: np.nanmean(row) for name, row in scores.items()})  # fmt: skip
+    (folder / "metric-scores" / "zh-en" / "QE-src.sys.score").unlink()
+    run(folder, *asked, "--bootstrap", 20)
+    rows = {(r["metric"], r["level"]): r for r in read(capsys)["rows"]}
+    assert rows["QE", "system"]["value"] == before["QE", "system"]
+    assert rows["QE", "system"]["low"] is not None
+
+
+def read(capsys):
+    return json.loads(capsys.readouterr().out)
+
+
+def test_the_command_of_the_docs(folder, capsys):
+    """Scores the outputs, with trees too, reads other metrics' scores, prints the table."""
+    run(folder, "--lp", "zh-en", "-m", "bleu", "chrf", "blend")
+    out = capsys.readouterr().out
+    tables = out.strip().split("\n\n")
+    assert [table.split("  ")[0] for table in tables] == ["mqm, segment level", "mqm, system level"]
+    for table in tables:
+        names = [line.split()[0] for line in table.split("\n")[1:]]
+        assert names == ["bleu", "chrf", "blend", "COMET", "QE"]
+
+
+def test_an_interval_of_spa(folder, capsys):
+    run(folder, "--lp", "zh-en", "-m", "bleu", "--level", "system", "--statistic", "spa",
+        "--bootstrap", 30, "--spa-permutations", 50, "-f", "json")  # fmt: skip
+    for row in read(capsys)["rows"]:
+        assert row["low"] <= row["high"]
+        assert 0 <= row["low"] <= row["value"] + 0.2
 
 
 def test_the_whole_table_from_one_command(folder, capsys, tmp_path):

@@ -110,7 +110,7 @@ def test_metrics_devices_and_parsers_that_are_none():
         tm.score(["a"], [["a"]], ["stm"], trees=5)
     with pytest.raises(tm.TensorMTError, match="docs, number 1: expected a string or a number"):
         tm.score(["a"], [["a"]], docs=[["x"]])
-    with pytest.raises(tm.TensorMTError, match="expected tensors"):
+    with pytest.raises(tm.TensorMTError, match="expected a tensor"):
         tm.TokenBatch.from_ids([[1]], [1])
 
 

@@ -105,7 +105,7 @@ def test_the_same_metric_twice_and_wrong_units():
     found = exchange(HUMAN, METRICS[[0, 0]], "accuracy_ties", "segment", "pairs", resamples=50)
     assert found.p()[0, 1] == 1
     assert found.null.abs().max() < 1e-12
-    with pytest.raises(TensorMTError, match="units='rows' is unknown"):
+    with pytest.raises(TensorMTError, match="units is 'rows', expected both"):
         exchange(HUMAN, METRICS, "pearson", units="rows")
     with pytest.raises(TensorMTError, match="units 'pairs' are for tau_a"):
         exchange(HUMAN, METRICS, "pearson", "segment", "pairs")

@@ -9,7 +9,7 @@ import torch
 
 from tensormt import metaeval
 from tensormt.errors import TensorMTError
-from tensormt.metaeval.soft import pair_p_values, signs
+from tensormt.metaeval.soft import pair_p_values, signs, spa_of_draws
 
 NAN = float("nan")
 
@@ -130,3 +130,41 @@ def test_a_batch_of_tables_equals_a_loop():
     whole = metaeval.soft_pairwise_accuracy(human, metrics)
     one = [metaeval.soft_pairwise_accuracy(human, table).item() for table in metrics]
     assert whole.tolist() == one
+
+
+@pytest.mark.parametrize("permutations", [0, 40])
+def test_draws_equal_tables_with_copies(permutations):
+    """A segment that counts twice is two segments; pairs of systems count by their product."""
+    human, metric = tied(1, (4, 9)), tied(2, (4, 9), 30)
+    human[2, 3] = NAN
+    random = np.random.default_rng(0)
+    segments = torch.from_numpy(random.multinomial(9, [1 / 9] * 9, 5))
+    systems = torch.from_numpy(random.multinomial(4, [1 / 4] * 4, 5))
+    systems[0] = 1
+    found = spa_of_draws(human, metric, systems, segments, permutations=permutations)
+    alone = spa_of_draws(human, metric, None, segments, permutations=permutations)
+    flips = signs(permutations, 9)
+    for r in range(5):
+        copies = [n for n, times in enumerate(segments[r].tolist()) for _ in range(times)]
+        tables = human[:, copies], metric[:, copies]
+        whole = metaeval.soft_pairwise_accuracy(*tables, permutations=permutations)
+        assert float(alone[r]) == pytest.approx(float(whole), abs=1e-12)
+        if permutations:
+            above = below = 0
+            for i, j in itertools.combinations(range(4), 2):
+                kept = [n for n in copies if (n, 2) not in ((3, i), (3, j))]
+                drawn = [
+                    [row[k] for k, n in enumerate(copies) if n in kept] for row in flips.tolist()
+                ]
+                p = [
+                    oracle_p([t[i][n] for n in kept], [t[j][n] for n in kept], drawn)
+                    for t in (human.tolist(), metric.tolist())
+                ]
+                times = int(systems[r, i] * systems[r, j]) * bool(kept)
+                above, below = above + times * abs(p[0] - p[1]), below + times
+            assert float(found[r]) == pytest.approx(1 - above / below, abs=1e-12)
+    assert float(found[0]) == pytest.approx(float(alone[0]), abs=1e-12)
+    once = torch.ones(1, 9, dtype=torch.int64)
+    same = spa_of_draws(human, metric, None, once, permutations=permutations)
+    value = metaeval.soft_pairwise_accuracy(human, metric, permutations=permutations)
+    assert float(same[0]) == pytest.approx(float(value), abs=1e-12)

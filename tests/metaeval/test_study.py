@@ -8,7 +8,9 @@ import torch
 from tensormt import metaeval
 from tensormt.errors import TensorMTError
 from tensormt.metaeval import layout, study
+from tensormt.metaeval.plan import Plan
 from tensormt.metaeval.scores import Scores
+from tensormt.metaeval.study import contests, measure
 
 TRUTH = torch.randn(5, 12, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
 NOISE = torch.randn(5, 12, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
@@ -78,3 +80,37 @@ def test_tables():
     assert layout.of_contests([contest]).split("\n")[1].split() == [
         "A", "-", "B", "fluency", "segment", "pearson", "+0.250", "0.0010",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("test", ["permutation", "williams"])
+def test_a_metric_without_scores_changes_nothing_for_the_others(test):
+    """Its differences do not exist, so they have no p; nobody else loses a segment to it."""
+    random = torch.Generator().manual_seed(3)
+    human = torch.randn(5, 12, generator=random, dtype=torch.float64)
+    first, second = human + torch.randn(2, 5, 12, generator=random, dtype=torch.float64)
+    nothing = torch.full_like(human, torch.nan)
+    own, other = Scores("a", "a", first), Scores("b", "b", second)
+    empty = Scores("c", "c", nothing, published=torch.arange(5, dtype=torch.float64))
+    plan = Plan(levels=("segment", "system"), statistics=("pearson",), test=test, permutations=40)
+    given = {"h": human}, (torch.arange(12), 12)
+    alone = contests(given[0], [own, other], plan, given[1])
+    found = contests(given[0], [own, other, empty], plan, given[1])
+    by_pair = {(c.first, c.second, c.level): c for c in found}
+    for contest in alone:
+        assert by_pair["a", "b", contest.level] == contest
+    for name in "ab":
+        assert math.isnan(by_pair[name, "c", "segment"].difference)
+        assert math.isnan(by_pair[name, "c", "segment"].p)
+        assert 0 < by_pair[name, "c", "system"].p <= 1
+
+
+def test_published_scores_of_people_at_system_level():
+    random = torch.Generator().manual_seed(4)
+    human = torch.randn(5, 8, generator=random, dtype=torch.float64)
+    own = Scores("a", "a", human + 1)
+    official = torch.tensor([3.0, 1.0, 2.0, 5.0, 4.0], dtype=torch.float64)
+    plan = Plan(levels=("system", "mean"), statistics=("pearson",))
+    system, mean = measure({"h": human}, [own], plan, (torch.arange(8), 8), {"h": official})
+    assert mean.value == pytest.approx(1)
+    expected = float(torch.corrcoef(torch.stack([official, human.mean(1)]))[0, 1])
+    assert system.value == pytest.approx(expected, abs=1e-10)  # means are rounded to 40 bits

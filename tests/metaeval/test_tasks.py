@@ -7,8 +7,8 @@ from tensormt import metaeval
 from tensormt.errors import TensorMTError
 from tensormt.metaeval import layout, plots
 from tensormt.metaeval.exchanges import Exchange
+from tensormt.metaeval.plan import Plan
 from tensormt.metaeval.scores import Scores
-from tensormt.metaeval.study import Plan
 from tensormt.metaeval.tasks import Judged, Table, Task, clusters, make_table
 
 PLAN = Plan(permutations=60, spa_permutations=50)

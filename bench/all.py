@@ -1,0 +1,420 @@
+"""Everything that can be measured without outside data, in ten minutes, as one table.
+
+    python bench/all.py [--write] [--only WORD]
+
+Every job is a race (fair.py): both sides from the same strings where the table does not say
+otherwise, as many runs each, in turn, the median of the processor time, one thread; results are
+compared before anything is timed. `--write` puts the table into docs/speed.md and docs/speed.json
+with the machine's name, and the rows that README.md shows into its table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+os.environ["OMP_NUM_THREADS"] = "1"
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import end_to_end
+import memory
+import ngram
+import nltk
+import numpy as np
+import peers
+import qarla as qarla_bench
+import reward
+import sacrebleu
+import syntax
+import torch
+from fair import Row, machine, race
+from nltk.translate.nist_score import corpus_nist
+from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
+
+import tensormt as tm
+from tensormt import qarla
+
+ROOT = Path(__file__).resolve().parent.parent
+BATCH = 2000
+# the jobs that README.md shows
+SHOWN = (
+    "read brackets",
+    "STM-4 from brackets, 20 words",
+    "TKM from brackets, 20 words",
+    "HWCM-4 from words and heads",
+    "13a tokens to ids",
+    "segment BLEU from text",
+    "corpus BLEU from text",
+    "NIST from tokens",
+    "QUEEN of 1,023 metric sets",
+    "BLEU rewards from ids",
+    "one segment: STM-4",
+    "one segment: BLEU",
+)
+
+Jobs = Iterator[Row]
+
+
+def close(found: torch.Tensor, expected: list[float], within: float = 1e-9) -> None:
+    """Raise unless both sides give the same."""
+    other = torch.tensor(expected, dtype=torch.float64)
+    assert torch.allclose(found, other, rtol=within, atol=1e-12), (found - other).abs().max()
+
+
+def of_trees() -> Jobs:
+    """Metrics on trees, from bracketed text."""
+    read = tm.TreeBatch.from_brackets
+    hyps, refs = syntax.sentences(BATCH, 20, 1), syntax.sentences(BATCH, 20, 2)
+    few = 300
+    yield race(
+        "read brackets",
+        "`nltk.Tree.fromstring`",
+        lambda: read(hyps),
+        lambda: [nltk.Tree.fromstring(line) for line in hyps[:few]],
+        BATCH,
+        few,
+    )
+    yield race(
+        "read brackets",
+        "lean Python",
+        lambda: read(hyps),
+        lambda: [peers.read(line) for line in hyps[:few]],
+        BATCH,
+        few,
+    )
+    stm, tkm, hwcm = tm.STM(4), tm.TKM(), tm.HWCM(4)
+    close(stm(read(hyps[:few]), [read(refs[:few])]), peers.stm(hyps[:few], refs[:few]))
+    close(tkm(read(hyps[:few]), [read(refs[:few])]), peers.tkm(hyps[:few], refs[:few]))
+    both: list[tuple[str, tm.Metric, Callable[..., list[float]]]] = [
+        ("STM-4 from brackets, 20 words", stm, peers.stm),
+        ("TKM from brackets, 20 words", tkm, peers.tkm),
+    ]
+    for job, metric, peer in both:
+        yield race(
+            job,
+            "lean Python",
+            lambda m=metric: m(read(hyps), [read(refs)]),
+            lambda p=peer: p(hyps[:few], refs[:few]),
+            BATCH,
+            few,
+        )
+    heads = [read(lines).dependencies().to_heads() for lines in (hyps, refs)]
+    sides = [list(zip(*side, strict=True)) for side in heads]
+    make = tm.TreeBatch.from_heads
+    close(
+        hwcm(make(*heads[0])[:few], [make(*heads[1])[:few]]),
+        peers.hwcm(sides[0][:few], sides[1][:few]),
+    )
+    yield race(
+        "HWCM-4 from words and heads",
+        "lean Python",
+        lambda: hwcm(make(*heads[0]), [make(*heads[1])]),
+        lambda: peers.hwcm(sides[0][:few], sides[1][:few]),
+        BATCH,
+        few,
+    )
+
+
+def against_c() -> Jobs:
+    """The tree kernel against a lean C program of the same algorithm."""
+    kernel = peers.FastTreeKernel()
+    if not kernel.present:
+        print("no C compiler: the tree kernel is not raced against bench/treekernel.c")
+        return
+    read = tm.TreeBatch.from_brackets
+    for words in (10, 20, 50, 100, 200):
+        count = 40_000 // words
+        hyps, refs = syntax.sentences(count, words, 1), syntax.sentences(count, words, 2)
+        for lexical in (False, True):
+            metric = tm.TKM(lexical=lexical)
+            found = metric(read(hyps[:200]), [read(refs[:200])])
+            close(found, kernel(hyps[:200], refs[:200], lexical), 1e-8)
+            yield race(
+                f"TKM from brackets{', lexical' * lexical}, {words} words",
+                "C (bench/treekernel.c)",
+                lambda m=metric, h=hyps, r=refs: m(read(h), [read(r)]),
+                lambda h=hyps, r=refs, x=lexical: kernel(h, r, x),
+                count,
+            )
+
+
+def of_tokens() -> Jobs:
+    """Metrics on n-grams, from text; made-up text of Zipf-like words."""
+    systems, refs = ngram.made(BATCH)
+    hyps, few = systems[0], 500
+    own = [[ref[k] for ref in refs] for k in range(BATCH)]
+    make = tm.TokenBatch.from_text
+    cut = Tokenizer13a()
+
+    def tokens() -> list[str]:
+        ngram.forget()
+        return [cut(line) for line in hyps]
+
+    batch = make(hyps)
+    assert [" ".join(line) for line in batch.to_tokens()] == tokens()
+    yield race("13a tokens to ids", "sacrebleu's tokeniser", lambda: make(hyps), tokens, BATCH)
+
+    segment, corpus = sacrebleu.BLEU(effective_order=True), sacrebleu.BLEU()
+
+    def sentences() -> list[float]:
+        ngram.forget()
+        return [segment.sentence_score(hyps[k], own[k]).score for k in range(few)]
+
+    def whole() -> float:
+        ngram.forget()
+        return corpus.corpus_score(hyps, refs).score
+
+    bleu = tm.BLEU()
+    close(bleu(make(hyps), [make(ref) for ref in refs])[:few], sentences())
+    close(bleu.corpus(make(hyps), [make(ref) for ref in refs]), whole())
+    yield race(
+        "segment BLEU from text",
+        "sacrebleu `sentence_score`",
+        lambda: bleu(make(hyps), [make(ref) for ref in refs]),
+        sentences,
+        BATCH,
+        few,
+    )
+    yield race(
+        "corpus BLEU from text",
+        "sacrebleu `corpus_score`",
+        lambda: bleu.corpus(make(hyps), [make(ref) for ref in refs]),
+        whole,
+        BATCH,
+    )
+    lines = [line.split() for line in hyps]
+    others = [[ref.split() for ref in row] for row in own]
+    plain = [[" ".join(words) for words in stream] for stream in (lines,)]
+    streams = [[" ".join(row[k]) for row in others] for k in range(len(refs))]
+
+    def nist() -> torch.Tensor:
+        metric = tm.NIST(tokenize="none", lowercase=False)
+        sides = [make(stream, "none") for stream in (*plain, *streams)]
+        return metric.corpus(sides[0], sides[1:])
+
+    def nltk_nist() -> float:
+        return corpus_nist(others, lines, 5)
+
+    yield race("NIST from tokens", "nltk (given lists of words)", nist, nltk_nist, BATCH, runs=3)
+
+
+def of_rewards() -> Jobs:
+    """Rewards of 64 prompts with 8 samples and 2 references."""
+    samples, refs = reward.made(64, 8, 2)
+    ours = reward.Reward(tm.BLEU(effective_order=True), pad=reward.PAD)
+    texts, others = [[reward.strings(row) for row in part] for part in (samples, refs)]
+    peer = sacrebleu.BLEU(effective_order=True, tokenize="none")
+
+    def loop() -> list[float]:
+        return [
+            peer.sentence_score(text, own).score
+            for row, own in zip(texts, others, strict=True)
+            for text in row
+        ]
+
+    hyps = [text for row in texts for text in row]
+    streams = [
+        [own[k] for row, own in zip(texts, others, strict=True) for _ in row] for k in (0, 1)
+    ]
+    make = tm.TokenBatch.from_text
+    bleu = tm.BLEU(effective_order=True, tokenize="none")
+    close(ours(samples, refs).flatten(), loop())
+    yield race(
+        "BLEU rewards from ids",
+        "a sacrebleu loop (from strings)",
+        lambda: ours(samples, refs),
+        loop,
+        512,
+    )
+    yield race(
+        "BLEU rewards from strings",
+        "a sacrebleu loop",
+        lambda: bleu(make(hyps, "none"), [make(s, "none") for s in streams]),
+        loop,
+        512,
+    )
+
+
+def one_at_a_time() -> Jobs:
+    """A batch of one segment and one reference."""
+    hyps, refs = syntax.sentences(50, 20, 5), syntax.sentences(50, 20, 6)
+    read, pairs = tm.TreeBatch.from_brackets, list(zip(hyps, refs, strict=True))
+    for name, metric, peer in (
+        ("STM-4", tm.STM(4), peers.stm),
+        ("TKM", tm.TKM(), peers.tkm),
+    ):
+        yield race(
+            f"one segment: {name}",
+            "lean Python",
+            lambda m=metric: [m(read([h]), [read([r])]) for h, r in pairs],
+            lambda p=peer: [p([h], [r]) for h, r in pairs],
+            1,
+        ).each(50)
+    systems, (first, *_) = ngram.made(50)
+    segment = sacrebleu.BLEU(effective_order=True)
+    make, bleu = tm.TokenBatch.from_text, tm.BLEU()
+
+    def sentences() -> list[float]:
+        ngram.forget()
+        return [
+            segment.sentence_score(h, [r]).score for h, r in zip(systems[0], first, strict=True)
+        ]
+
+    yield race(
+        "one segment: BLEU",
+        "sacrebleu `sentence_score`",
+        lambda: [bleu(make([h]), [make([r])]) for h, r in zip(systems[0], first, strict=True)],
+        sentences,
+        1,
+    ).each(50)
+
+
+def of_qarla() -> Jobs:
+    """QUEEN of all metric sets: numpy, one set at a time, and on packed bits."""
+    cases, models, others, metrics = 100, 11, 16, 10
+    rng = np.random.default_rng(7)
+    shape = (cases, others + models, others + models, metrics)
+    values = np.round(rng.random(shape) + 2 * rng.random(shape[:3])[..., None], 3)
+    am, mm = values[:, :others, others:], values[:, others:, others:]
+    tensors = [torch.from_numpy(np.ascontiguousarray(part)) for part in (am, mm)]
+    kept = qarla_bench.OneSetAtATime(am, mm, values[:, :others, :others])
+    sets = 1 << metrics
+    chosen = [int(k) for k in rng.choice(np.arange(1, sets), 40, replace=False)]
+    members = [[k for k in range(metrics) if number >> k & 1] for number in chosen]
+
+    def packed() -> np.ndarray:
+        """All sets from packed bits, each from a smaller one by one conjunction."""
+        passes = kept._passes(am).reshape(metrics, cases * others, -1)
+        bits = np.packbits(passes, axis=-1)
+        bits = np.pad(bits, ((0, 0), (0, 0), (0, -bits.shape[-1] % 8))).view(np.uint64)
+        found = np.empty((sets, cases * others))
+        found[0] = 1
+        known: dict[int, np.ndarray] = {}
+        for number in range(1, sets):
+            low = (number & -number).bit_length() - 1
+            rest = number & (number - 1)
+            known[number] = bits[low] & known[rest] if rest else bits[low]
+            found[number] = np.bitwise_count(known[number]).sum(-1) / passes.shape[-1]
+        return found
+
+    ours = qarla.queen_sets(*tensors)
+    for number, group in zip(chosen, members, strict=True):
+        np.testing.assert_allclose(ours[..., number].numpy(), kept.queen(group), rtol=1e-12)
+    flat = ours.reshape(-1, ours.shape[-1]).T.numpy()
+    np.testing.assert_allclose(flat[1:], packed()[1:], rtol=1e-12)
+    job = "QUEEN of 1,023 metric sets"
+    name = "numpy, a set at a time, comparisons kept"
+    yield race(
+        job,
+        name,
+        lambda: qarla.queen_sets(*tensors),
+        lambda: [kept.queen(group) for group in members],
+        sets - 1,
+        len(members),
+        runs=3,
+    )
+    yield race(job, "numpy on packed bits", lambda: qarla.queen_sets(*tensors), packed, sets - 1)
+
+
+PARTS = (of_trees, against_c, of_tokens, of_rewards, one_at_a_time, of_qarla)
+
+
+def references() -> list[str]:
+    """BM with many references: microseconds a reference of a segment."""
+    rng = random.Random(1)
+    words = [f"w{k}" for k in range(3000)]
+    rows = []
+    for number in (4, 16, 50, 200):
+        size = 100
+        streams = [
+            tm.TokenBatch.from_text(
+                [" ".join(rng.choices(words, k=20)) for _ in range(size)], lowercase=True
+            )
+            for _ in range(number + 1)
+        ]
+        times = []
+        for _ in range(3):
+            start = time.process_time()
+            tm.BM().statistics(streams[0], streams[1:])
+            times.append(time.process_time() - start)
+        took = sorted(times)[1] / size / number
+        rows.append(f"- BM, {number} references, {size} segments: {took * 1e6:.1f} µs a reference.")
+    return rows
+
+
+def streaming() -> list[str]:
+    """The command on different text, with and without NIST."""
+    rows = []
+    for metrics in (["bleu", "bm"], ["bleu", "nist", "bm"]):
+        found = end_to_end.stream(40_000, metrics)
+        rows.append(
+            f"- `tensormt score -m {' '.join(metrics)} --segments`, {found['segments']:,} "
+            f"different segments, 2 references: {found['segments_per_cpu_second']:,.0f} segments "
+            f"a second of processor time, start-up included, peak {found['peak_mib']:.0f} MiB."
+        )
+    for row in memory.curve(100_000):
+        rows.append(
+            f"- NIST's counts of {row['segments']:,} different segments: {row['ngrams']:,} "
+            f"n-grams, {row['table_bytes_per_ngram']:.1f} bytes each, "
+            f"{row['peak_bytes_per_ngram']:.0f} at the peak ({row['peak_mib']:.0f} MiB), "
+            f"{row['microseconds_per_segment']:.0f} µs a segment."
+        )
+    return rows
+
+
+def table(rows: list[dict[str, object]], columns: bool) -> list[str]:
+    """The rows as Markdown; with microseconds where `columns`."""
+    if columns:
+        lines = ["| job | peer | batch | ours, µs | peer, µs | ratio |", "|" + " --- |" * 6]
+    else:
+        lines = ["| job | peer | batch | ratio |", "|" + " --- |" * 4]
+    for row in rows:
+        cells = [row["job"], row["peer"], f"{row['batch']:,}"]
+        cells += [f"{row[key]:,.1f}" for key in ("ours_us", "peer_us")] if columns else []
+        lines.append("| " + " | ".join(map(str, [*cells, row["ratio"]])) + " |")
+    return lines
+
+
+def write(rows: list[dict[str, object]], more: list[str], name: str) -> None:
+    """The table into docs/speed.md and docs/speed.json, and its shown rows into README.md."""
+    text = ["# Speed", "", f"`python bench/all.py --write` on: {name}.", ""]
+    text += [" ".join(line.strip() for line in (__doc__ or "").splitlines()[4:8]), ""]
+    text += ["Microseconds are those of one segment (of one metric set for QUEEN).", ""]
+    text += [*table(rows, True), "", *more, ""]
+    (ROOT / "docs" / "speed.md").write_text("\n".join(text))
+    data = {"machine": name, "rows": rows}
+    (ROOT / "docs" / "speed.json").write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n")
+    readme = ROOT / "README.md"
+    shown = "\n".join(table([row for row in rows if row["job"] in SHOWN], False))
+    place = re.compile(r"(<!-- speed -->\n).*?(\n<!-- end of speed -->)", re.DOTALL)
+    readme.write_text(place.sub(lambda found: found[1] + shown + found[2], readme.read_text()))
+
+
+def main() -> None:
+    """Race, print, write."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--only", default="", help="the parts whose name holds this")
+    args = parser.parse_args()
+    torch.set_num_threads(1)
+    rows: list[dict[str, object]] = []
+    for part in PARTS:
+        if args.only in part.__name__:
+            for row in part():
+                rows.append(row.data())
+                print(table([row.data()], True)[2], flush=True)
+    more = [] if args.only else [*references(), *streaming()]
+    print("\n".join(more))
+    if args.write and not args.only:
+        write(rows, more, machine())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,81 @@
+"""A fair race: both sides from the same input, as many runs each, in turn, in processor time.
+
+    row = race("STM-4 from brackets", "lean Python", ours, peer, batch=2000)
+
+The median of the runs counts on both sides. What is raced has been compared before.
+"""
+
+from __future__ import annotations
+
+import platform
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Row:
+    """One job: microseconds a segment on both sides, and how many segments a batch had."""
+
+    job: str
+    peer: str
+    batch: int
+    ours_us: float
+    peer_us: float
+
+    @property
+    def ratio(self) -> float:
+        """How many times as long the peer takes."""
+        return self.peer_us / self.ours_us
+
+    @property
+    def shown(self) -> str:
+        """The ratio with two digits."""
+        return f"{self.ratio:.0f}" if self.ratio >= 9.95 else f"{self.ratio:.1f}"
+
+    def each(self, number: int) -> Row:
+        """The same where a run did the job so many times."""
+        return replace(self, ours_us=self.ours_us / number, peer_us=self.peer_us / number)
+
+    def data(self) -> dict[str, object]:
+        """For JSON."""
+        return {**asdict(self), "ratio": self.shown}
+
+
+def race(
+    job: str,
+    peer_name: str,
+    ours: Callable[[], object],
+    peer: Callable[[], object],
+    batch: int,
+    peer_batch: int | None = None,
+    runs: int = 5,
+) -> Row:
+    """Run both sides in turn, after one run each to warm up; the peer may take fewer segments."""
+    ours()
+    peer()
+    times: tuple[list[float], list[float]] = ([], [])
+    for _ in range(runs):
+        for work, spent in zip((ours, peer), times, strict=True):
+            start = time.process_time()
+            work()
+            spent.append(time.process_time() - start)
+    own, other = (statistics.median(spent) * 1e6 for spent in times)
+    return Row(job, peer_name, batch, own / batch, other / (peer_batch or batch))
+
+
+def machine() -> str:
+    """The processor, the number of cores, Python and torch."""
+    import os
+
+    import torch
+
+    name = platform.processor() or platform.machine()
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        models = [line for line in info.read_text().splitlines() if line.startswith("model name")]
+        name = models[0].partition(":")[2].strip() if models else name
+    versions = f"Python {platform.python_version()}, torch {torch.__version__}"
+    return f"{name}, {os.cpu_count()} cores, one thread, {versions}"

@@ -1,0 +1,1 @@
+"""The larger English parser: weights, settings and model card (README.md)."""
