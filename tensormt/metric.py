@@ -8,8 +8,8 @@ the number of segments (1 in every row): metrics that smooth single segments but
 BM) see from it which of the two they hold.
 
 What `hyp` and `refs` are is said by `reads`: tokens or trees (tensormt.reading). Whatever a class
-defines as `statistics`, `fit` and `score` is given only what was checked: batches that fit `reads`,
-rows of the right width.
+defines as `statistics`, `explain`, `fit` and `score` is given only what was checked: batches that
+fit `reads`, rows of the right width.
 """
 
 from __future__ import annotations
@@ -197,15 +197,15 @@ class Metric(ABC, Generic[Batch]):
         return f"<{self.signature}>"
 
 
-def _statistics(define: Callable[..., Tensor]) -> Callable[..., Tensor]:
+def _sides(define: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(define)
-    def statistics(self: Metric[Any], hyp: Any, refs: Any) -> Tensor:
+    def checked(self: Metric[Any], hyp: Any, refs: Any) -> Any:
         self._check_batches([hyp])
         refs = self._check_batches(refs)
         check_aligned(hyp, refs)
         return define(self, hyp, refs)
 
-    return statistics
+    return checked
 
 
 def _fit(define: Callable[..., Any]) -> Callable[..., Any]:
@@ -226,4 +226,4 @@ def _score(define: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return score
 
 
-_CHECKED = {"statistics": _statistics, "fit": _fit, "score": _score}
+_CHECKED = {"statistics": _sides, "explain": _sides, "fit": _fit, "score": _score}

@@ -19,18 +19,20 @@ import torch
 from torch import Tensor
 
 from tensormt.data.corpora import Corpus
-from tensormt.data.lines import lines_of, names_of, streams_of
+from tensormt.data.lines import items_of, lines_of, names_of, streams_of
 from tensormt.data.outputs import output_path
 from tensormt.errors import TensorMTError
+from tensormt.given import file_name, given, numbers, on_device, optional, string, whole
 from tensormt.metric import Metric
 from tensormt.reporting import overview
 from tensormt.reporting.drawn import draw
 from tensormt.reporting.gather import Gathered, gather
 from tensormt.reporting.page import Packed, write
-from tensormt.reporting.tallies import Item, items_of
+from tensormt.reporting.tallies import Item, tallied
 from tensormt.scoring import Scorer
 from tensormt.trees.batch import TreeBatch
 from tensormt.trees.sources import Aligned, Written
+from tensormt.typed import described
 from tensormt.version import __version__
 
 __all__ = ["TREES_FOR", "build", "report"]
@@ -41,6 +43,12 @@ _AT_ONCE = 50  # of them in one block of the file
 Lines = Sequence[str | None] | TreeBatch
 
 
+@given(
+    path=file_name,
+    device=optional(on_device),
+    trees_for=optional(whole()),
+    title=string,
+)
 def report(
     hyps: Mapping[str, Sequence[str | None]],
     refs: Sequence[Sequence[str | None]],
@@ -69,14 +77,15 @@ def report(
     output_path(Path(path))  # before the work
     if not isinstance(hyps, Mapping) or not hyps:
         raise TensorMTError("hyps is {system: list of segments}: give at least one system")
-    lines = {str(name): lines_of(given, f"hyps[{name!r}]") for name, given in hyps.items()}
+    lines = {str(name): lines_of(own, f"hyps[{name!r}]") for name, own in hyps.items()}
     streams = streams_of(refs)
+    if not streams:
+        raise TensorMTError("no reference given: refs is a list of at least one stream")
     scorer = Scorer(metrics, device=device)
     corpus = Corpus.of_lists(dict(lines), streams, None if docs is None else names_of(docs, "docs"))
     present = np.array([[line is not None for line in own] for own in lines.values()])
     if not isinstance(trees, bool):
-        given = [*(trees[0][name] for name in hyps), *trees[1]]
-        batches = [t if isinstance(t, TreeBatch) else TreeBatch.from_brackets(t) for t in given]
+        batches = _beside(trees, hyps)
         scorer.trees = Aligned(batches, [corpus.segments] * (len(hyps) + len(streams)))
     elif trees:
         scorer.trees = Written()
@@ -85,6 +94,18 @@ def report(
 
         scorer.trees = tree_source(parser, device)
     return build(gather(scorer, corpus, present=present), path, human or {}, trees_for, title)
+
+
+def _beside(trees: Any, hyps: Mapping[str, Any]) -> list[TreeBatch]:
+    """The trees that lie beside the text: of the systems, then of the references."""
+    pair = isinstance(trees, tuple | list) and len(trees) == 2
+    if not pair or not isinstance(trees[0], Mapping) or set(trees[0]) != set(hyps):
+        raise TensorMTError(
+            "trees is True, or ({system: trees}, [trees of each stream of refs]) with the systems "
+            f"of hyps: got {described(trees)}"
+        )
+    listed = [*(trees[0][name] for name in hyps), *items_of(trees[1], "trees of refs")]
+    return [t if isinstance(t, TreeBatch) else TreeBatch.from_brackets(t) for t in listed]
 
 
 def build(
@@ -96,7 +117,10 @@ def build(
     progress: Callable[[str], object] = lambda step: None,
 ) -> Path:
     """Write the page of what was gathered."""
+    if not isinstance(human, Mapping):
+        raise TensorMTError(f"human is {described(human)}, expected {{name: scores [S,N]}}")
     for name, table in human.items():
+        numbers("systems", "segments")(table, f"human[{name!r}]")
         if table.shape != (len(gathered.systems), gathered.segments):
             raise TensorMTError(
                 f"human scores {name!r} are {list(table.shape)}: expected "
@@ -139,7 +163,7 @@ def build(
         "qarla": overview.qarla(gathered),
     }
     progress("matches")
-    meta["items"] = _items(items_of(gathered), packed)
+    meta["items"] = _items(tallied(gathered), packed)
     progress("trees")
     meta["drawn"] = _drawn(gathered, largest(scores, trees_for), packed)
     order = list(gathered.scorer.metrics)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -17,10 +17,13 @@ import torch
 
 from tensormt.data.lines import lines_of, streams_of
 from tensormt.devices import device_named
+from tensormt.errors import TensorMTError
 from tensormt.explanation import Explanation
 from tensormt.metric import Metric, check_aligned
+from tensormt.reading import BATCHES
 from tensormt.registry import make
 from tensormt.texts import Texts
+from tensormt.typed import described
 
 __all__ = ["CHUNK", "Explained", "Match", "Member", "Pair", "explain", "tell"]
 
@@ -109,9 +112,12 @@ def explain(
     >>> [(match.order, match.text) for match in found.matches if match.counted]
     [(1, 'S'), (1, 'NP'), (1, 'PRP'), (1, 'VP'), (2, '(S NP VP)'), (2, '(NP PRP)')]
     """
-    metric = make(metric) if isinstance(metric, str) else metric
-    if not hasattr(hyp, "lengths"):
+    metric = metric if isinstance(metric, Metric) else make(metric)
+    if not isinstance(hyp, BATCHES):
         hyp, refs = _read(metric, lines_of(hyp, "hyp"), streams_of(refs), parser, device)
+    if isinstance(refs, (str, bytes, *BATCHES)) or not isinstance(refs, Iterable):
+        raise TensorMTError(f"refs is {described(refs)}, expected a list of R batches: pass [refs]")
+    refs = list(refs)
     check_aligned(hyp, refs)
     explained: list[Explained] = []
     for start in range(0, len(hyp), CHUNK):

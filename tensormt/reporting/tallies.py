@@ -13,7 +13,7 @@ import numpy as np
 
 from tensormt.reporting.gather import Gathered
 
-__all__ = ["Item", "items_of"]
+__all__ = ["Item", "tallied"]
 
 _PAIRS = 15  # pairs of systems whose largest differences are looked for, beside the widest range
 _KEPT = 40  # items a pair and order
@@ -31,7 +31,7 @@ class Item(NamedTuple):
     segments: np.ndarray
 
 
-def items_of(gathered: Gathered) -> list[Item]:
+def tallied(gathered: Gathered) -> list[Item]:
     """The items worth a look, by metric and order."""
     found: list[tuple[str, int, list[int], np.ndarray, tuple[int, int, int]]] = []
     for leaf, tally in gathered.tallies.items():

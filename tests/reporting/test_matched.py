@@ -275,5 +275,9 @@ def test_a_metric_that_cannot_say_it():
     tokens = tm.TokenBatch.from_text(["a"])
     with pytest.raises(NoExplanation, match="BLEU does not say"):
         tm.explain(Silent(), tokens, [tokens])
+    with pytest.raises(tm.TensorMTError, match=r"expected a list of R batches: pass \[refs\]"):
+        tm.explain("bleu", tokens, tokens)
+    with pytest.raises(tm.TensorMTError, match="compares trees"):
+        tm.explain("stm", tokens, [tokens])
     with pytest.raises(tm.TensorMTError, match="align"):
         tm.explain("bleu", tokens, [tm.TokenBatch.from_text(["a", "b"])])

@@ -256,6 +256,14 @@ def test_numbers_that_json_lacks():
 def test_errors_say_what_to_do(tmp_path):
     with pytest.raises(tm.TensorMTError, match="at least one system"):
         tm.report({}, REFS)
+    with pytest.raises(tm.TensorMTError, match="no reference given"):
+        tm.report(HYPS, [])
+    with pytest.raises(tm.TensorMTError, match="trees_for"):
+        tm.report(HYPS, REFS, ["bleu"], trees_for=-1)
+    with pytest.raises(tm.TensorMTError, match="no folder"):
+        tm.report(HYPS, REFS, ["bleu"], tmp_path / "nowhere" / "r.html")
+    with pytest.raises(tm.TensorMTError, match="with the systems of hyps"):
+        tm.report(HYPS, REFS, ["stm"], tmp_path / "r.html", trees=({"A": []}, []))
     with pytest.raises(tm.TensorMTError, match="no segments"):
         tm.report({"A": []}, [[]], ["bleu"], tmp_path / "r.html")
     with pytest.raises(tm.TensorMTError, match="expected \\[3, 4\\]"):
