@@ -67,7 +67,7 @@ def race(
 
 
 def machine() -> str:
-    """The processor, the number of cores, Python and torch."""
+    """The processor, the number of cores, Python and torch, and how busy it all is."""
     import os
 
     import torch
@@ -78,4 +78,5 @@ def machine() -> str:
         models = [line for line in info.read_text().splitlines() if line.startswith("model name")]
         name = models[0].partition(":")[2].strip() if models else name
     versions = f"Python {platform.python_version()}, torch {torch.__version__}"
-    return f"{name}, {os.cpu_count()} cores, one thread, {versions}"
+    load = f"load average {os.getloadavg()[0]:.0f}"  # mostly of other work
+    return f"{name}, {os.cpu_count()} cores, one thread, {versions}, {load}"
