@@ -11,7 +11,8 @@ and the run ends with status 1. `--parse` adds the commands that load the parser
 runs that write segment files of every form are killed at random moments, start-up included, and go
 on with `--resume`; the file must be byte for byte that of an undisturbed run. With `--python`,
 every argument of every public function is replaced by what does not belong there
-(tests/misuse.py): each misuse must give one TensorMTError of one sentence, or be known to be none. One thread.
+(tests/misuse.py): each misuse must give one TensorMTError of one sentence, or be known to be none.
+One thread.
 """
 
 import argparse
