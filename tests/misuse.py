@@ -9,6 +9,7 @@ went wrong. bench/fuzz.py --python tries everything.
 import re
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import torch
@@ -159,6 +160,7 @@ FINE = {
     "counts": {"None", "frequencies"},
     "metrics": {"['a']"} - {"['a']"},
     "metric names": {"[]"} - {"[]"},
+    "metric name": {"metric"},
     "similarities": set(),
     "mask": {"None", "tensor bool"},
     "places": {"[]", "()", "{}", "[1]", "range", "numbers", "array [2]"} - {"{}"},
@@ -173,6 +175,13 @@ FINE = {
     "parser name": set(),
     "any": None,  # whatever it does, it is no bare error
 }
+
+
+def _report(refs, metrics, docs, device):
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "report.html"
+        return tm.report({"A": HYP, "B": REF}, refs, metrics, path, device=device, docs=docs)
+
 
 LINES = {"lines": "lines", "tokenize": "name", "lowercase": "flag"}
 
@@ -348,10 +357,28 @@ def calls():
         parser=tm.TreeBatch.from_brackets,
     )
     add(
+        "explain",
+        lambda metric, hyp, refs, device: tm.explain(metric, hyp, refs, device=device),
+        {"metric": "metric name", "hyp": "lines", "refs": "streams", "device": "device"},
+        metric="bleu",
+        hyp=HYP,
+        refs=[REF],
+        device="cpu",
+    )
+    add(
+        "report",
+        _report,
+        {"refs": "streams", "metrics": "metric names", "docs": "names or none", "device": "device"},
+        refs=[REF],
+        metrics=["bleu"],
+        docs=["a", "b"],
+        device="cpu",
+    )
+    add(
         "Parser.load",
         tm.Parser.load,
         {"name": "parser name", "trusted": "flag", "device": "device", "split": "flag"}
-        | {"max_length": "length", "mbr": "flag", "batch_tokens": "tokens of a batch"},
+        | {"max_length": "length", "mbr": "flag or none", "batch_tokens": "tokens of a batch"},
         name="default",
         trusted=False,
         device="cpu",

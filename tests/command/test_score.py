@@ -314,7 +314,8 @@ def test_ctrl_c_at_any_moment(seconds):
         text=True,
         env=LIGHT,
     )
-    if done.returncode == 0:
+    # the timer of this test may also run out when all is printed and Python is at its end
+    if done.returncode in (0, -signal.SIGPROF):
         assert (done.stderr, "BLEU" in done.stdout.upper()) == ("", True)
     else:
         assert (done.returncode, done.stderr) == (130, "tensormt: stopped by Ctrl-C\n")

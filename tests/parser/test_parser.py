@@ -47,7 +47,7 @@ def test_batches_order_and_neighbours_change_nothing(parser):
     order = list(range(len(segments)))
     generator.shuffle(order)
     for budget in (1, 90, 3000):
-        other = Parser(parser.network, "same", hyphens=True, batch_tokens=budget)
+        other = Parser(parser.network, "same", hyphens=True, mbr=parser.mbr, batch_tokens=budget)
         assert other.parse([segments[i] for i in order]).to_brackets() == [
             expected[i] for i in order
         ]
@@ -181,7 +181,7 @@ def test_long_sentences_are_cut_and_counted(parser):
     with pytest.warns(UserWarning, match="2 sentences have more than 5 tokens"):
         trees = short.parse(["a b c d e f g h", "a b c d e", "a b , c d e f"])
     assert trees.tokens.tolist() == [8, 5, 7]
-    with pytest.raises(TensorMTError, match="max_length of at least 2, got 1"):
+    with pytest.raises(TensorMTError, match="max_length is 1, expected a whole number"):
         Parser(parser.network, "none", hyphens=True, max_length=1)
 
 
@@ -203,11 +203,19 @@ def test_fingerprint_names_the_weights_and_the_rules(parser):
     others = {
         Parser.load("default", split=False).fingerprint,
         Parser.load("default", max_length=99).fingerprint,
-        Parser.load("default", mbr=False).fingerprint,
+        Parser.load("default", mbr=True).fingerprint,
         Parser.load("default", batch_tokens=99).fingerprint,
     }
     assert len(others) == 4
     assert parser.fingerprint in others  # the size of batches changes no tree
+
+
+def test_the_model_says_how_it_decodes():
+    """The small parser takes the best tree, the larger one that of least risk, unless asked."""
+    assert [Parser.load(name).mbr for name in ("default", "english-large")] == [False, True]
+    assert [Parser.load("english", mbr=mbr).mbr for mbr in (True, False)] == [True, False]
+    assert Parser.load("english").fingerprint == Parser.load("default").fingerprint
+    assert Parser.load("english-large").fingerprint.startswith("english_large-")
 
 
 def test_table_7_of_liu_and_gildea(parser):
