@@ -1,12 +1,13 @@
 """The parser against supar's own `predict`: same model, same text, one thread, same trees.
 
-    python bench/parser.py [--text FILE] [--sentences N] [--json FILE]
+    python bench/parser.py [--parser NAME] [--text FILE] [--sentences N] [--json FILE]
 
 Checked first: both give the same trees, all of them. supar knows no mask that keeps tags on words:
 for the check it is laid on supar's label scores; how many trees differ without it is said. Then
 sentences a second of both, in CPU seconds, best of several runs taken in turn; decoding alone;
 memory for 10,000 sentences and time to the first tree in fresh processes. Without --text the
-sentences come from a small grammar, about 20 words each.
+sentences come from a small grammar, about 20 words each. english-large runs beside the others, from
+text, as it comes.
 """
 
 import argparse
@@ -168,6 +169,7 @@ def memory(sentences: list[list[str]]) -> tuple[float, float]:
 
 def main() -> int:
     options = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    options.add_argument("--parser", default="default", help="an embedded one, or a folder")
     options.add_argument("--text", metavar="FILE", help="tokenised sentences, one a line")
     options.add_argument("--sentences", type=int, default=500)
     options.add_argument("--rounds", type=int, default=4, help="runs of each, taken in turn")
@@ -180,7 +182,8 @@ def main() -> int:
         sentences = [line.split() for line in lines if line.strip()][: args.sentences]
     else:
         sentences = made_up(args.sentences)
-    parser = Parser.load("default", split=False)
+    parser = Parser.load(args.parser, split=False, mbr=True)
+    large = Parser.load("english-large", split=False)
     unmasked = compare(parser, sentences)
     count = len(sentences)
     text = [" ".join(words) for words in sentences]
@@ -192,6 +195,8 @@ def main() -> int:
         "tensormt, text": lambda: parser.parse(text),
         "supar predict": lambda: supar_predict(network, [*map(list, sentences)]),
         "tensormt, mbr=False": lambda: best.parse(sentences),
+        "tensormt, text, mbr=False": lambda: best.parse(text),
+        "english-large, text": lambda: large.parse(text),
         "supar predict, mbr=False": lambda: supar_predict(network, [*map(list, sentences)], False),
     }
     rounds = [{name: best_time(run, 1) for name, run in runs.items()} for _ in range(args.rounds)]

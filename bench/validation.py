@@ -348,7 +348,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("experiment", choices=["liu-gildea", "qin-specia", "qarla"])
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--parser", default="default")
+    parser.add_argument("--parser", default="english-large")
     parser.add_argument("--no-trees", action="store_true", help="leave out what needs a parser")
     parser.add_argument("--plots", type=Path, help="folder for the figures of qarla")
     parser.add_argument("--json", action="store_true")
