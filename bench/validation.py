@@ -22,7 +22,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import torch
 
 from tensormt.data.judged import TestSet, read_jsonl
-from tensormt.metaeval import agreement, permutation, system_agreement
+from tensormt.metaeval import agreement, exchange, system_agreement
 from tensormt.metaeval.scores import Scores, agreement_at, collect_texts, score_metric
 from tensormt.metric import Metric
 from tensormt.parser import Parser
@@ -30,6 +30,7 @@ from tensormt.qarla.cases import bed_from_texts
 from tensormt.qarla.findings import Options, Report, make_report
 from tensormt.qarla.plots import save_plots
 from tensormt.registry import make
+from tensormt.significance import holm
 from tensormt.trees.sources import TreeSource
 
 BALANCES = ("precision", "recall", "f1", "brevity")
@@ -103,7 +104,7 @@ def liu_gildea(args: argparse.Namespace, parse: TreeSource | None) -> list[Table
         "wmt23_zhen_mqm": (wmt, wmt.scores("fluency"), wmt.scores("mqm") - wmt.scores("fluency")),
         "e2e17": (e2e, natural, e2e.scores("quality_z")),
     }
-    tables = []
+    tables, tests = [], []
     for name, (test, fluency, rest) in people.items():
         study = Study(test, parse)
         human = {"fluency": fluency, "overall": fluency + rest}
@@ -111,8 +112,8 @@ def liu_gildea(args: argparse.Namespace, parse: TreeSource | None) -> list[Table
             tables += _orders(name, study, human, parse is not None)
         if parse is not None:
             tables.append(_balances(name, study, human))
-            tables += [_against_bleu(name, study, human, order) for order in (4, 2)]
-    return tables
+            tests += [_against_bleu(name, study, human, order) for order in (4, 2)]
+    return [*tables, *_corrected(tests)]
 
 
 def _orders(name: str, study: Study, people: dict[str, torch.Tensor], trees: bool) -> list[Table]:
@@ -151,6 +152,9 @@ def _orders(name: str, study: Study, people: dict[str, torch.Tensor], trees: boo
     return tables
 
 
+EXCHANGES = 20_000
+
+
 def _against_bleu(name: str, study: Study, people: dict[str, torch.Tensor], order: int) -> Table:
     """Permutation tests of syntactic metrics against BLEU on the segments of all systems."""
     metrics: dict[str, Metric[Any]] = {
@@ -160,18 +164,25 @@ def _against_bleu(name: str, study: Study, people: dict[str, torch.Tensor], orde
         "TKM": make("tkm"),
         "DTKM": make("dtkm"),
     }
-    bleu = study.scores(make("bleu", max_order=order, smooth="epsilon")).segments
+    bleu = make("bleu", max_order=order, smooth="epsilon")
+    tables = torch.stack([study.scores(metric).segments for metric in (*metrics.values(), bleu)])
     header = [f"metric - BLEU-{order}"]
-    for judgement in people:
+    rows: list[list[Any]] = [[label] for label in metrics]
+    for judgement, human in people.items():
         header += [f"{judgement}, difference in r", "p"]
-    rows: list[list[Any]] = []
-    for label, metric in metrics.items():
-        row: list[Any] = [label]
-        for human in people.values():
-            found = permutation(human, study.scores(metric).segments, bleu, agreement)
-            row += [found.value, found.p]
-        rows.append(row)
+        found = exchange(human, tables, "pearson", units="both", resamples=EXCHANGES)
+        differences, p = found.differences()[:-1, -1].tolist(), found.p()[:-1, -1].tolist()
+        for row, difference, chance in zip(rows, differences, p, strict=True):
+            row += [difference, chance]
     return Table(f"{name}, segments of all systems together against BLEU-{order}", header, rows)
+
+
+def _corrected(tables: list[Table]) -> list[Table]:
+    """The same tables of tests, their p-values after Holm's correction for all of them."""
+    places = [(row, k) for table in tables for row in table.rows for k in range(2, len(row), 2)]
+    for (row, k), p in zip(places, holm([row[k] for row, k in places]), strict=True):
+        row[k] = p
+    return tables
 
 
 def _balances(name: str, study: Study, people: dict[str, torch.Tensor]) -> Table:
@@ -322,11 +333,6 @@ def _qarla_tables(name: str, report: Report) -> list[Table]:
             f"{name}: JACK with the best set (Figure 6)",
             ["peers", "JACK"],
             [[key, value] for key, value in report.jacks.items()],
-        ),
-        Table(
-            f"{name}: human authors ranked first (Table 1)",
-            ["criterion", "ranked first"],
-            [[key, value] for key, value in report.ranked_first.items()],
         ),
         Table(
             f"{name}: KING against correlation with people over all sets (Figure 7)",
