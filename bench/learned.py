@@ -6,7 +6,7 @@
 PATH is a `segments.jsonl` with human scores, or a folder that holds one. Documents are dealt into
 folds; the weights for a fold are learned from the other folds, so that no output is scored with
 weights that saw its document (`learned`). Two checks: `unseen systems` deals systems into folds
-instead, so that the weights never saw a system that they score; `shuffled scores` learns from human
+too, so that the weights saw neither the document nor the system that they score; `shuffled scores` learns from human
 scores in random order, which shows what the procedure gains from nothing. Printed over all outputs:
 Pearson's correlation of segments, the share of pairs of outputs for one source that are ranked as
 people rank them, Pearson's correlation of system means; and for the difference of the first between
@@ -16,6 +16,7 @@ was tuned.
 """
 
 import argparse
+import itertools
 import json
 import os
 from pathlib import Path
@@ -74,16 +75,21 @@ def surface(study: Study, spec: str) -> Tensor:
 
 
 def cross_validate(
-    study: Study, spec: str, options: argparse.Namespace, dealt: Tensor, human: Tensor
+    study: Study, spec: str, options: argparse.Namespace, dealt: list[Tensor], human: Tensor
 ) -> Tensor:
-    """Scores [n] of weights learned from human scores [n], on the folds into which the groups
-    dealt [n] (documents or systems) of the scored outputs do not fall."""
+    """Scores [n] of weights learned from human scores [n]. Each grouping in `dealt` [n] (documents,
+    systems) is dealt into folds; what is scored shares no fold of any with what was learned from."""
     generator = torch.Generator().manual_seed(1)
-    count = int(dealt.max()) + 1
-    fold = (torch.randperm(count, generator=generator) % options.folds)[dealt]
+    folds = [
+        (torch.randperm(int(groups.max()) + 1, generator=generator) % options.folds)[groups]
+        for groups in dealt
+    ]
     scores = torch.zeros(len(human), dtype=torch.float64)
-    for number in range(options.folds):
-        test, train = (fold == number).nonzero()[:, 0], (fold != number).nonzero()[:, 0]
+    for numbers in itertools.product(range(options.folds), repeat=len(dealt)):
+        same = torch.stack([fold == number for fold, number in zip(folds, numbers, strict=True)])
+        test, train = same.all(0).nonzero()[:, 0], (~same).all(0).nonzero()[:, 0]
+        if not len(test):
+            continue
         model = Learned(spec)
         model.fit(
             model.features(*study.part(train)),
@@ -155,9 +161,9 @@ def main() -> None:
     study = Study(data, options.human, forest)
     shuffled = study.human[torch.randperm(len(study.human), generator=torch.manual_seed(4))]
     ways = {
-        "learned": (study.document, study.human),
-        "unseen systems": (study.system, study.human),
-        "shuffled scores": (study.document, shuffled),
+        "learned": ([study.document], study.human),
+        "unseen systems": ([study.document, study.system], study.human),
+        "shuffled scores": ([study.document], shuffled),
     }
     table: list[dict[str, object]] = []
     for spec in ("bleu", "chrf"):
