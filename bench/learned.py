@@ -6,8 +6,8 @@
 PATH is a `segments.jsonl` with human scores, or a folder that holds one. Documents are dealt into
 folds; the weights for a fold are learned from the other folds, so that no output is scored with
 weights that saw its document (`learned`). Two checks: `unseen systems` deals systems into folds
-too, so that the weights saw neither the document nor the system that they score; `shuffled scores` learns from human
-scores in random order, which shows what the procedure gains from nothing. Printed over all outputs:
+too, so that the weights saw neither the document nor the system that they score; `shuffled scores`
+learns from human scores in random order: what the procedure gains from nothing. Over all outputs:
 Pearson's correlation of segments, the share of pairs of outputs for one source that are ranked as
 people rank them, Pearson's correlation of system means; and for the difference of the first between
 learned and plain a 95% interval by a paired bootstrap over documents. Settings are those of
@@ -78,7 +78,7 @@ def cross_validate(
     study: Study, spec: str, options: argparse.Namespace, dealt: list[Tensor], human: Tensor
 ) -> Tensor:
     """Scores [n] of weights learned from human scores [n]. Each grouping in `dealt` [n] (documents,
-    systems) is dealt into folds; what is scored shares no fold of any with what was learned from."""
+    systems) is dealt into folds; what is scored shares no fold of any with what was learned."""
     generator = torch.Generator().manual_seed(1)
     folds = [
         (torch.randperm(int(groups.max()) + 1, generator=generator) % options.folds)[groups]
