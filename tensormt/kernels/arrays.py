@@ -23,6 +23,7 @@ __all__ = [
     "few",
     "less",
     "nonzero",
+    "ranges",
     "repeat",
     "run_edges",
     "runs",
@@ -243,6 +244,16 @@ def take_columns(values: Tensor, index: Tensor) -> Tensor:
     if values.device.type == "cpu":
         return torch.from_numpy(values.numpy().take(index.numpy(), axis=-1))
     return values.index_select(-1, index)
+
+
+def ranges(first: Tensor, sizes: Tensor) -> Tensor:
+    """The numbers first, first + 1, … of every item, as many as its size, end to end."""
+    shift = first - (sizes.cumsum(0) - sizes)
+    if first.device.type == "cpu":
+        numbers = torch.from_numpy(np.repeat(shift.numpy(), sizes.numpy()))
+    else:
+        numbers = torch.repeat_interleave(shift, sizes)
+    return numbers.add_(torch.arange(numbers.shape[0], device=first.device))
 
 
 def repeat(counts: Tensor, total: int | None = None) -> tuple[Tensor, Tensor]:

@@ -132,9 +132,9 @@ def _padded(side: Sequences, width: int, end: int, beyond: int) -> Tensor:
     table = side.symbols.new_full((rows * width + beyond,), end)
     if side.symbols.shape[0]:
         cells = (side.starts[:, None] + places).clamp_(max=side.symbols.shape[0] - 1)
-        symbols = take(side.symbols, cells.view(-1)).view(rows, width)
-        symbols.masked_fill_(places >= side.lengths[:, None], end)
-        table[: rows * width] = symbols.view(-1)
+        flat = table[: rows * width]
+        torch.index_select(side.symbols, 0, cells.view(-1), out=flat)
+        flat.view(rows, width).masked_fill_(places >= side.lengths[:, None], end)
     return table
 
 

@@ -23,7 +23,7 @@ from torch import Tensor
 
 from tensormt.errors import TensorMTError
 from tensormt.explanation import Explanation
-from tensormt.kernels.arrays import argsort, repeat, search, take
+from tensormt.kernels.arrays import argsort, ranges, search, take
 from tensormt.kernels.matches import Occurrences, items
 from tensormt.kernels.prefixes import Sequences, shared_ngrams
 from tensormt.ngram.base import NgramMetric, occurrences
@@ -213,8 +213,7 @@ def _cut(batch: TokenBatch, pieces: Pieces) -> Sequences:
     """The pieces of each segment's tokens, end to end."""
     sizes = take(pieces.lengths.to(batch.device), batch.tokens)
     ends = torch.cat([sizes.new_zeros(1), sizes.cumsum(0)])
-    owner, place = repeat(sizes)
-    place += take(take(pieces.starts.to(batch.device), batch.tokens), owner)
+    place = ranges(take(pieces.starts.to(batch.device), batch.tokens), sizes)
     starts = take(ends, batch.starts)
     lengths = take(ends, batch.starts + batch.lengths) - starts
     return Sequences(take(pieces.ids.to(batch.device), place), starts, lengths)

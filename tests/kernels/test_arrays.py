@@ -170,3 +170,13 @@ def test_brevity_penalty():
     """Papineni et al. 2002: 1 at equal length, exp(1 - r/c) below it."""
     penalty = brevity_penalty(tensor([5, 4, 10, 0]), tensor([5, 5, 5, 5]))
     assert penalty.tolist() == pytest.approx([1, 0.7788007830714049, 1, 0])
+
+
+@given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 6)), max_size=12))
+def test_ranges(items):
+    first, sizes = (torch.tensor([i[k] for i in items], dtype=torch.int64) for k in (0, 1))
+    expected = [start + k for start, size in items for k in range(size)]
+    assert arrays.ranges(first, sizes).tolist() == expected
+    with Watch():
+        found = arrays.ranges(first.to("cuda"), sizes.to("cuda"))
+    assert home(found).tolist() == expected
