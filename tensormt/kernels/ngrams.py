@@ -69,9 +69,13 @@ def compare(hyp: Tensor, refs: Tensor, max_order: int) -> list[Order]:
             same = same[:-1, :-1] & same[1:, 1:]
         # n-grams that would reach into the next reference end at the row of padding
         last = (number - 1) * width
-        each = same[:last].view(number - 1, width, *same.shape[1:]).sum(1, dtype=dtype)
-        end = same[last:].sum(0, keepdim=True, dtype=dtype)
-        orders.append(Order(rank.sum(0, dtype=dtype), torch.cat([each, end])))
+        if order < width:
+            each = same[:last].view(number - 1, width, *same.shape[1:]).sum(1, dtype=dtype)
+            end = same[last:].sum(0, keepdim=True, dtype=dtype)
+            counts = torch.cat([each, end])
+        else:  # longer than any reference
+            counts = same.new_zeros(number, *same.shape[1:], dtype=dtype)
+        orders.append(Order(rank.sum(0, dtype=dtype), counts))
     return orders
 
 

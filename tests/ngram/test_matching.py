@@ -16,7 +16,7 @@ from tensormt.kernels import columns
 from tensormt.kernels import ngrams as compare
 from tensormt.kernels.counts import Keys, clipped, occurrences, spread
 from tensormt.kernels.lengths import closest
-from tensormt.ngram import References, matching, references
+from tensormt.ngram import BLEU, References, matching, references
 from tensormt.ngram.keys import ngrams, orders
 from tensormt.text.tokens import TokenBatch
 
@@ -202,3 +202,10 @@ def test_closest_length_prefers_the_shorter() -> None:
     refs = References.from_text([["a a a a a", "a"], ["a a a", ""], ["a a a a a a a a a", "a a a"]])
     assert closest(torch.tensor([4, 2]), refs.lengths.t()).tolist() == [3, 1]
     assert closest(torch.tensor([0, 9]), refs.lengths.t()).tolist() == [3, 3]
+
+
+def test_orders_longer_than_every_reference() -> None:
+    hyp, *refs = TokenBatch.from_texts([["a b c d e f"], ["a"], ["b"], ["f"]], "none")
+    for number in (1, 2, 3):
+        rows = BLEU(4, tokenize="none").statistics(hyp, refs[:number])
+        assert rows.tolist() == [[1, 6, 1, number, 0, 0, 0, 6, 5, 4, 3]]
