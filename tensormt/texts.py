@@ -104,8 +104,9 @@ class Texts:
         lines = list(self._numbers)
         if isinstance(reading, Tokens):
             return TokenBatch.from_text(lines, reading.tokenize).to(self.device)
-        if not callable(self.trees):
-            raise TensorMTError(_NO_TREES)
+        if not self._parses:
+            return self._first_trees(len(lines))
+        assert callable(self.trees)
         found = self.trees(lines)
         if not isinstance(found, TreeBatch) or len(found) != len(lines):
             raise TensorMTError(
@@ -113,6 +114,14 @@ class Texts:
                 " TreeBatch of as many trees"
             )
         return found.to(self.device)
+
+    def _first_trees(self, number: int) -> TreeBatch:
+        """Of trees that were given, for each different text the first one with its words."""
+        whole = TreeBatch.concat(self._all_trees())
+        numbers = torch.cat(self._number())
+        rows = torch.arange(len(numbers))
+        first = torch.full((number,), len(numbers)).scatter_reduce(0, numbers, rows, "amin")
+        return whole[first.clamp(max=max(len(numbers) - 1, 0)).to(self.device)]
 
     def _all_trees(self) -> list[TreeBatch]:
         """The trees that were given, a batch a stream."""

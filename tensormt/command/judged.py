@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # torch takes a second to import: only a command that runs ne
     from tensormt.metaeval.tasks import Judged
     from tensormt.metric import Metric
     from tensormt.texts import Texts
+    from tensormt.trees.sources import Written
 
 __all__ = ["add_data_options", "human_tables", "prepare", "read_data", "test_sets"]
 
@@ -53,6 +54,11 @@ def add_data_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--without", nargs="+", default=[], metavar="SYSTEM", help="systems to leave out"
+    )
+    parser.add_argument(
+        "--trees",
+        action="store_true",
+        help="the texts of DATA are trees: bracketings, or sentences of CoNLL-U",
     )
     options.add_parsing(parser)
 
@@ -85,12 +91,25 @@ def prepare(args: argparse.Namespace, test: TestSet, metrics: Sequence[Metric[An
     from tensormt.metaeval.scores import collect_texts
     from tensormt.reading import Trees
 
+    device = options.choose_device(args.device)
+    if args.trees:
+        return collect_texts(test, _written(args, test), device)
     trees = options.trees_for(args, metrics)
-    texts = collect_texts(test, trees, options.choose_device(args.device))
+    texts = collect_texts(test, trees, device)
     if trees is not None:
         with Progress(None, "parse", "texts", quiet=args.quiet) as trees.progress:
             texts.read(Trees())
     return texts
+
+
+def _written(args: argparse.Namespace, test: TestSet) -> Written:
+    """The trees that the texts of a test set are, told by the first of them."""
+    from tensormt.trees.sources import Written
+
+    texts = (text for row in test.references for text in row if text)
+    first = next((text.lstrip() for text in texts), "")
+    form = "brackets" if first.startswith("(") else "conllu"
+    return Written(form, f"{args.data[0]}, ")
 
 
 def test_sets(args: argparse.Namespace) -> list[list[Judged]]:
