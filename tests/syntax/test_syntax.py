@@ -306,7 +306,10 @@ def test_self_match_and_reference_order(metric, seed):
     assert metric.corpus(hyp, [hyp]).item() == pytest.approx(1, abs=1e-12)
     assert (metric(hyp, others) <= 1).all()
     if "f1" not in metric.signature and "recall" not in metric.signature:
-        assert torch.equal(metric(hyp, others), metric(hyp, others[::-1]))
+        # the kernel's sums are rounded in the order of their terms
+        margin = 1e-12 if "TKM" in metric.name else 0.0
+        turned = metric(hyp, others[::-1])
+        assert torch.allclose(metric(hyp, others), turned, rtol=0, atol=margin)
 
 
 def test_many_chunks_equal_one_by_one():
