@@ -88,7 +88,8 @@ class Packed:
 
     def json(self, value: Any) -> int:
         """Keep an object."""
-        return self.add(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode())
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        return self.add(text.encode("utf-8", "replace"))
 
 
 def _hash(text: str) -> str:
@@ -123,4 +124,4 @@ def write(path: Path, title: str, meta: dict[str, Any], packed: Packed) -> None:
         script=script,
     )
     with whole_file(path) as file:
-        file.write(page.encode())
+        file.write(page.encode("utf-8", "replace"))

@@ -405,3 +405,11 @@ def test_explain_prints_what_was_matched(tmp_path, capsys):
     assert found["items"][0]["text"] == "S"
     assert main([*command, "--segment", "2"]) == 2
     assert "from 1 to 1" in capsys.readouterr().err
+
+
+def test_names_that_cannot_be_written_are_shown_with_a_mark(tmp_path):
+    odd = "a\ud800"
+    texts = ["a dog ran", "a cat"]
+    options = {"docs": [odd, "b"], "title": odd}
+    path = tm.report({odd: texts, "B": texts}, [texts], ["bleu"], tmp_path / "r.html", **options)
+    assert "<title>a?</title>" in path.read_text(encoding="utf-8")
