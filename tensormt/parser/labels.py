@@ -40,7 +40,9 @@ class Labeller:
     """Chooses labels for the spans of a batch with the weight float [L,D+1,D+1] of a model."""
 
     def __init__(self, weight: Tensor, narrow: list[int], wide: list[int]) -> None:
-        self.sets = [torch.tensor(ids, device=weight.device) for ids in (narrow, wide)]
+        # a treebank without wider spans than words has no label for them: any will do
+        every = list(range(len(weight)))
+        self.sets = [torch.tensor(ids or every, device=weight.device) for ids in (narrow, wide)]
         self.weights = [weight.detach()[ids].contiguous() for ids in self.sets]
 
     def __call__(self, left: Tensor, right: Tensor, slots: Slots) -> Tensor:

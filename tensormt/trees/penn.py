@@ -182,7 +182,7 @@ def _clean(flat: _Flat, labels: Dictionary, trees: int) -> tuple[_Flat, Dictiona
 def _drop_empty(flat: _Flat, none: int, trees: int) -> _Flat:
     """Remove empty elements and, level by level, the nodes they leave without a child."""
     parent = _link(flat, trees).up.numpy()
-    keep = flat.label != none
+    keep = (flat.label != none) | (flat.word < 0)  # one with nodes below is no empty element
     while True:
         children = np.bincount(parent[keep], minlength=len(keep) + 1)[:-1]
         barren = keep & (flat.word < 0) & (children == 0)

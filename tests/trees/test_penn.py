@@ -266,3 +266,11 @@ def test_empty_input():
     assert tm.TreeBatch.from_brackets("").to_brackets() == []
     assert read("", None, "  ").to_brackets() == ["", "", ""]
     assert bracketing.split("") == []
+
+
+def test_a_node_named_none_with_nodes_below_is_an_ordinary_one():
+    odd = "(S (-NONE- (NP (NN a)) (VP (VB b))) (-NONE- *) (X (-NONE- *)))"
+    for copies in (1, 2000):  # few are read by another way than many
+        batch = tm.TreeBatch.from_brackets([odd] * copies)
+        assert batch[:1].to_brackets() == ["(S (-NONE- (NP (NN a)) (VP (VB b))))"]
+        assert batch[:1].dependencies("collins").tokens.tolist() == [2]
