@@ -189,8 +189,12 @@ class Metric(ABC, Generic[Batch]):
         return "|".join((self.name, *fields, f"version:{__version__}"))
 
     def in_short(self, facts: Mapping[str, object]) -> str:
-        """Name and options in brackets, as a part of another metric's signature."""
-        name, *rest = self.signed(facts).split("|")
+        """Name and options in brackets, as a part of another metric's signature.
+
+        Of the facts only those count that take an option away; the others stand outside.
+        """
+        gone = {key: None for key, value in facts.items() if value is None}
+        name, *rest = self.signed(gone).split("|")
         return f"{name}({','.join(rest[:-1])})"
 
     def __repr__(self) -> str:

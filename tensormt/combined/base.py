@@ -52,8 +52,7 @@ class Combined(Metric[Any]):
 
     def signed(self, facts: Mapping[str, object]) -> str:
         """The signature with more facts; options that did not matter are taken from the members."""
-        gone = {key: None for key, value in facts.items() if value is None}
-        return super().signed({**self._members(gone), **facts})
+        return super().signed({**self._members(facts), **facts})
 
     def _members(self, facts: Mapping[str, object]) -> dict[str, object]:
         return {"of": "+".join(metric.in_short(facts) for metric in self.metrics)}

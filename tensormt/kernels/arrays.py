@@ -248,11 +248,9 @@ def take_columns(values: Tensor, index: Tensor) -> Tensor:
 
 def ranges(first: Tensor, sizes: Tensor) -> Tensor:
     """The numbers first, first + 1, … of every item, as many as its size, end to end."""
-    shift = first - (sizes.cumsum(0) - sizes)
     if first.device.type == "cpu":
-        numbers = torch.from_numpy(np.repeat(shift.numpy(), sizes.numpy()))
-    else:
-        numbers = torch.repeat_interleave(shift, sizes)
+        return torch.from_numpy(_spread(first.numpy(), sizes.numpy()))
+    numbers = torch.repeat_interleave(first - (sizes.cumsum(0) - sizes), sizes)
     return numbers.add_(torch.arange(numbers.shape[0], device=first.device))
 
 

@@ -30,6 +30,15 @@ Span = tuple[int, int, str]
 Settings = dict[str, Any]
 
 SPECIALS = ("<pad>", "<unk>", "<bos>", "<eos>")
+# what models of words and characters have in common; the indices are those of SPECIALS
+_FIXED: dict[str, Any] = {
+    "feat": ["char"],
+    "encoder": "lstm",
+    "char_pad_index": 0,
+    "pad_index": 0,
+    "unk_index": 1,
+    "bos_index": 2,
+}
 KIND = "crf-constituency"
 DEPENDENCY = "biaffine-dependency"
 ARGS = (
@@ -70,12 +79,7 @@ def build(settings: Settings, training: bool = False) -> Any:
         n_words=settings["known"],
         n_labels=len(settings["labels"]),
         n_chars=len(settings["chars"]),
-        feat=["char"],
-        encoder="lstm",
-        char_pad_index=0,
-        pad_index=0,
-        unk_index=1,
-        bos_index=2,
+        **_FIXED,
         eos_index=3,
         device="cpu",
     )
@@ -99,12 +103,7 @@ def build_dependency(settings: Settings, training: bool = False) -> Any:
             n_words=len(settings["words"]),
             n_rels=len(settings["relations"]),
             n_chars=len(settings["chars"]),
-            feat=["char"],
-            encoder="lstm",
-            char_pad_index=0,
-            pad_index=0,
-            unk_index=1,
-            bos_index=2,
+            **_FIXED,
         )
 
 

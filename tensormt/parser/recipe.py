@@ -62,18 +62,10 @@ class Recipe:
     def model(self) -> dict[str, Any]:
         """The arguments of supar's model."""
         return {
-            "n_embed": self.embedding,
-            "n_pretrained": self.embedding,
-            "n_feat_embed": self.characters,
-            "n_char_embed": self.characters // 2,
-            "n_char_hidden": self.characters,
-            "n_lstm_hidden": self.hidden,
-            "n_lstm_layers": self.layers,
+            **_encoder(self),
             "n_span_mlp": self.span,
             "n_label_mlp": self.label,
             "embed_dropout": self.dropout,
-            "encoder_dropout": self.dropout,
-            "mlp_dropout": self.dropout,
         }
 
 
@@ -114,16 +106,23 @@ class DependencyRecipe:
     def model(self) -> dict[str, Any]:
         """The arguments of supar's model."""
         return {
-            "n_embed": self.embedding,
-            "n_pretrained": self.embedding,
-            "n_feat_embed": self.characters,
-            "n_char_embed": self.characters // 2,
-            "n_char_hidden": self.characters,
-            "n_lstm_hidden": self.hidden,
-            "n_lstm_layers": self.layers,
+            **_encoder(self),
             "n_arc_mlp": self.arc,
             "n_rel_mlp": self.relation,
             "embed_dropout": self.embed_dropout,
-            "encoder_dropout": self.dropout,
-            "mlp_dropout": self.dropout,
         }
+
+
+def _encoder(recipe: Recipe | DependencyRecipe) -> dict[str, Any]:
+    """The arguments of supar's models that both recipes have: sizes of the encoder, dropout."""
+    return {
+        "n_embed": recipe.embedding,
+        "n_pretrained": recipe.embedding,
+        "n_feat_embed": recipe.characters,
+        "n_char_embed": recipe.characters // 2,
+        "n_char_hidden": recipe.characters,
+        "n_lstm_hidden": recipe.hidden,
+        "n_lstm_layers": recipe.layers,
+        "encoder_dropout": recipe.dropout,
+        "mlp_dropout": recipe.dropout,
+    }

@@ -154,8 +154,7 @@ class Weighted(Metric[TreeBatch]):
 
     def signed(self, facts: Mapping[str, object]) -> str:
         """The signature with more facts; options that did not matter are taken from the metric."""
-        gone = {key: None for key, value in facts.items() if value is None}
-        return super().signed({"of": self.metric.in_short(gone), **facts})
+        return super().signed({"of": self.metric.in_short(facts), **facts})
 
     def statistics(self, hyp: TreeBatch, refs: Sequence[TreeBatch]) -> Tensor:
         """Float64 [B,K]: the metric's, with weights for counts."""
