@@ -25,6 +25,7 @@ __all__ = [
     "nonzero",
     "ranges",
     "repeat",
+    "rows_at",
     "run_edges",
     "runs",
     "search",
@@ -190,12 +191,14 @@ def count_below(values: Tensor, bounds: Sequence[int]) -> Tensor:
 
 
 def sum_runs(values: Tensor, starts: Tensor) -> Tensor:
-    """Sums (int64) of values [...,n] over the runs that begin at `starts` [m], none of them empty:
-    [...,m]."""
+    """Sums of values [...,n] over the runs that begin at `starts` [m], none of them empty: [...,m].
+
+    They have the type of the values, in which they must have room.
+    """
     if values.device.type == "cpu":
-        sums = np.add.reduceat(values.numpy(), starts.numpy(), axis=-1, dtype=np.int64)
-        return torch.from_numpy(sums)
-    upto = torch.nn.functional.pad(values.cumsum(-1, dtype=torch.int64), (1, 0))
+        array = values.numpy()
+        return torch.from_numpy(np.add.reduceat(array, starts.numpy(), axis=-1, dtype=array.dtype))
+    upto = torch.nn.functional.pad(values.cumsum(-1, dtype=values.dtype), (1, 0))
     ends = torch.cat([starts[1:], starts.new_full((1,), values.shape[-1])])
     return upto.index_select(-1, ends) - upto.index_select(-1, starts)
 
@@ -244,6 +247,19 @@ def take_columns(values: Tensor, index: Tensor) -> Tensor:
     if values.device.type == "cpu":
         return torch.from_numpy(values.numpy().take(index.numpy(), axis=-1))
     return values.index_select(-1, index)
+
+
+def rows_at(values: Tensor, starts: Tensor, width: int) -> Tensor:
+    """The `width` values from each of the starts [m] on, all within the values [n]: [m,width].
+
+    On a CPU whole rows are copied, four times faster than value by value.
+    """
+    if values.device.type == "cpu":
+        array = values.numpy()
+        shape, step = (len(array) - width + 1, width), array.strides[0]
+        windows = np.lib.stride_tricks.as_strided(array, shape, (step, step))
+        return torch.from_numpy(windows[starts.numpy()])
+    return values[starts[:, None] + torch.arange(width, device=values.device)]
 
 
 def ranges(first: Tensor, sizes: Tensor) -> Tensor:

@@ -11,11 +11,11 @@ difference of the two counts, and
     2 · min(a, b) = a + b - |a - b|
 
 so a sum of absolute differences is all that is to be found. The runs of order n are made of those
-of order n + 1: the orders go from the longest down, over fewer and fewer places. Beyond their ends
-the sequences go on with symbols of their own: what reaches over an end is never shared, and the
-padding of a row counts as n-grams that only one side has. Symbols of so many kinds that N of them
-do not fit a key are first joined to pieces that do, numbered in their order; the key then holds
-numbers.
+of order n + 1: the orders go from the longest down, over fewer and fewer places. Behind their ends
+the sequences of each side have symbols of their own: what reaches over an end is never shared, and
+the padding of a row counts as n-grams that only one side has. Symbols of so many kinds that N of
+them do not fit a key are first joined to pieces that do, numbered in their order; the key then
+holds numbers.
 
 A pair is a row of a padded table: give pairs of similar length together. Host syncs: the widths,
 and one an order (the number of runs).
@@ -23,7 +23,6 @@ and one an order (the number of runs).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -32,9 +31,9 @@ from torch import Tensor
 from tensormt.errors import TensorMTError
 from tensormt.kernels.arrays import (
     count_below,
-    equal,
     less,
     nonzero,
+    rows_at,
     run_edges,
     search,
     sort,
@@ -44,98 +43,110 @@ from tensormt.kernels.arrays import (
     take_columns,
 )
 
-__all__ = ["Sequences", "shared_ngrams"]
+__all__ = ["Sequences", "reach", "shared_ngrams"]
 
 _BITS = 60  # of a key; two more tell the side
 _AT_ONCE = 3  # others in one sort, which have the sides 1, 2, 3
+_LONG = 1 << 15  # places of a row: so many need wider sums, and one sort for each other
+_WHOLE = {1: torch.int16, 2: torch.int32, 3: torch.int64}  # room for a sum of 16 bits for each
 
 
 class Sequences(NamedTuple):
-    """B sequences: symbols int64 [n] in 1…V, of which each takes `lengths` [B] from `starts`."""
+    """S sides of B sequences in one tensor of symbols, int64 [n].
+
+    Sequence b of side s takes lengths[s,b] symbols of 1…V from starts[s,b]; as many symbols as
+    `reach` says stand behind it, unless it is empty: 0 on the first side, V+1 on the others.
+    """
 
     symbols: Tensor
     starts: Tensor
     lengths: Tensor
 
-    def of(self, rows: Tensor) -> Sequences:
-        """The chosen sequences."""
-        return Sequences(self.symbols, take(self.starts, rows), take(self.lengths, rows))
+
+class _Form(NamedTuple):
+    """How V kinds of symbols fill a key: bits of each, symbols of a piece, pieces of a key."""
+
+    bits: int
+    fits: int
+    pieces: int
+
+    @classmethod
+    def of(cls, kinds: int, max_order: int) -> _Form:
+        bits = (kinds + 1).bit_length()
+        fits = min(_BITS // bits, max_order)
+        if fits < min(2, max_order):
+            raise TensorMTError(f"{kinds:,} different symbols are too many for n-grams: give fewer")
+        return cls(bits, fits, -(-max_order // fits))
 
 
-def shared_ngrams(
-    one: Sequences, others: Sequence[Sequences], kinds: int, max_order: int
-) -> Tensor:
-    """N-grams that B sequences share with each of R others, int64 [R,B,N]; `kinds` of symbols.
+def reach(kinds: int, max_order: int) -> int:
+    """How many symbols behind a sequence of V kinds of symbols are looked at."""
+    form = _Form.of(kinds, max_order)
+    return form.pieces * form.fits - 1
+
+
+def shared_ngrams(sequences: Sequences, kinds: int, max_order: int) -> Tensor:
+    """N-grams that the first side's sequences share with each other side's, int64 [S-1,B,N].
 
     Fastest for some 100,000 symbols at a time: more leave a CPU's cache.
     """
-    bits = (kinds + 1).bit_length()
-    fits = min(_BITS // bits, max_order)
-    if fits < min(2, max_order):
-        raise TensorMTError(f"{kinds:,} different symbols are too many for n-grams: give fewer")
-    count = -(-max_order // fits)
+    form = _Form.of(kinds, max_order)
+    sides, batch = sequences.lengths.shape
+    widths = sequences.lengths.amax(1).tolist() if batch else [0] * sides
+    keys, ends, pieces = _keys(sequences.symbols, kinds, form, max(widths))
     found = []
-    for first in range(0, len(others), _AT_ONCE):
-        sides = [one, *others[first : first + _AT_ONCE]]
-        found.append(_shared_at_once(sides, kinds, bits, fits, count, max_order))
+    at_once = _AT_ONCE if (1 + _AT_ONCE) * max(widths) < _LONG else 1
+    for first in range(1, sides, at_once):
+        chosen = [0, *range(first, min(first + at_once, sides))]
+        places = [widths[side] for side in chosen]
+        table = keys.new_empty(batch, sum(places))
+        parts = zip(torch.split(table, places, 1), chosen, strict=True)
+        for number, (part, side) in enumerate(parts):
+            rows = rows_at(keys, sequences.starts[side], part.shape[1])
+            steps = torch.arange(part.shape[1], device=rows.device)
+            rows.masked_fill_(steps >= sequences.lengths[side, :, None], ends[side > 0])
+            torch.bitwise_or(rows, number, out=part)
+        if not table.numel():
+            found.append(table.new_zeros(len(chosen) - 1, batch, max_order))
+            continue
+        flat = sort_rows(table).view(-1)
+        apart = flat[1:] ^ flat[:-1]
+        if pieces is None:
+            same = count_below(apart, [4 << (form.bits * k) for k in range(form.fits)])
+        else:
+            same = _leading_of_pieces(flat >> 2, apart >> 2, pieces, form)
+        gaps = _gaps(flat, same, batch, len(chosen) - 1, max_order)
+        both = torch.tensor([places[0] + other for other in places[1:]], device=flat.device)
+        found.append((both[:, None, None] - gaps) >> 1)
     return torch.cat(found)
 
 
-def _shared_at_once(
-    sides: list[Sequences], kinds: int, bits: int, fits: int, count: int, max_order: int
-) -> Tensor:
-    """The shared n-grams of the first side with each of the others, from one sort."""
-    beyond = count * fits - 1
-    widths = [_widest(side) + beyond for side in sides]
-    tables = [
-        _windows(_padded(side, width, 0 if side is sides[0] else kinds + 1, beyond), bits, fits, 1)
-        for side, width in zip(sides, widths, strict=True)
-    ]
+def _keys(
+    symbols: Tensor, kinds: int, form: _Form, more: int
+) -> tuple[Tensor, tuple[int, int], Tensor | None]:
+    """The key at every place (and so many more), two bits free for the side; those of nothing but
+    ends, on the first side and on others; and the numbered pieces, where keys are made of such."""
+    ends = (0, _packed(kinds + 1, form.bits, form.fits))
+    keys = _windows(symbols, form.bits, form.fits, 1)
     pieces = None
-    if count > 1:
-        pieces = _different(tables)
+    if form.pieces > 1:
+        pieces = _different(torch.cat([keys, keys.new_tensor(ends)]))
         wide = pieces.shape[0].bit_length()
-        if wide * count > _BITS:
+        if wide * form.pieces > _BITS:
             raise TensorMTError(
                 f"{pieces.shape[0]:,} different pieces of text are too many at once: score fewer "
                 "segments at a time"
             )
-        tables = [_windows(search(pieces, t) + 1, wide, count, fits) for t in tables]
-    batch = sides[0].lengths.shape[0]
-    places = [width - beyond for width in widths]
-    keys = tables[0].new_empty(batch, sum(places))
-    for number, (part, table) in enumerate(zip(torch.split(keys, places, 1), tables, strict=True)):
-        rows = table.view(batch, part.shape[1] + beyond)[:, : part.shape[1]]
-        torch.bitwise_or(rows << 2, number, out=part)
-    keys = sort_rows(keys)
-    if not keys.numel():
-        return keys.new_zeros(len(sides) - 1, batch, max_order)
-    flat = keys.view(-1)
-    apart = (flat[1:] ^ flat[:-1]) >> 2
-    if pieces is None:
-        same = count_below(apart, [1 << (bits * k) for k in range(fits)])
-    else:
-        same = _leading_of_pieces(flat >> 2, apart, pieces, bits, fits, count)
-    gaps = _gaps(flat, same, keys.shape[0], keys.shape[1], len(sides) - 1, max_order)
-    both = torch.tensor([places[0] + other for other in places[1:]], device=flat.device)
-    return (both[:, None, None] - gaps) >> 1
+        keys = _windows(search(pieces, keys) + 1, wide, form.pieces, form.fits)
+        ends = (_packed(1, wide, form.pieces), _packed(pieces.shape[0], wide, form.pieces))
+    shifted = keys.new_zeros(symbols.shape[0] + more)
+    torch.bitwise_left_shift(keys, 2, out=shifted[: keys.shape[0]])
+    return shifted, (ends[0] << 2, ends[1] << 2), pieces
 
 
-def _widest(side: Sequences) -> int:
-    return int(side.lengths.max()) if side.lengths.shape[0] else 0
-
-
-def _padded(side: Sequences, width: int, end: int, beyond: int) -> Tensor:
-    """The sequences as rows of a table, flat, and so many more; `end` where there is no symbol."""
-    rows = side.lengths.shape[0]
-    places = torch.arange(width, device=side.symbols.device)
-    table = side.symbols.new_full((rows * width + beyond,), end)
-    if side.symbols.shape[0]:
-        cells = (side.starts[:, None] + places).clamp_(max=side.symbols.shape[0] - 1)
-        flat = table[: rows * width]
-        torch.index_select(side.symbols, 0, cells.view(-1), out=flat)
-        flat.view(rows, width).masked_fill_(places >= side.lengths[:, None], end)
-    return table
+def _packed(item: int, bits: int, count: int) -> int:
+    """The same item, so many times."""
+    return sum(item << (bits * k) for k in range(count))
 
 
 def _windows(items: Tensor, bits: int, count: int, step: int) -> Tensor:
@@ -160,19 +171,18 @@ def _windows(items: Tensor, bits: int, count: int, step: int) -> Tensor:
 def _joined(first: Tensor, size: int, second: Tensor, rest: int, bits: int, step: int) -> Tensor:
     """Windows of size + rest items, from those of `size` and, behind them, those of `rest`."""
     behind = second[size * step :]
-    return (first[: behind.shape[0]] << (bits * rest)) | behind
+    return (first[: behind.shape[0]] << (bits * rest)).bitwise_or_(behind)
 
 
-def _different(tables: list[Tensor]) -> Tensor:
-    """The different keys of all sides, rising."""
-    ordered = sort(torch.cat(tables))
+def _different(keys: Tensor) -> Tensor:
+    """The different keys, rising."""
+    ordered = sort(keys)
     return take(ordered, run_edges(ordered)[:-1])
 
 
-def _leading_of_pieces(
-    keys: Tensor, apart: Tensor, pieces: Tensor, bits: int, fits: int, count: int
-) -> Tensor:
+def _leading_of_pieces(keys: Tensor, apart: Tensor, pieces: Tensor, form: _Form) -> Tensor:
     """How many leading symbols keys of numbered pieces share: whole pieces, then part of one."""
+    bits, fits, count = form
     wide = pieces.shape[0].bit_length()
     whole = count_below(apart, [1 << (wide * k) for k in range(count)]).to(torch.int64)
     shift = (count - 1 - whole).clamp_min(0) * wide
@@ -182,28 +192,34 @@ def _leading_of_pieces(
     return whole * fits + torch.where(whole < count, part.clamp_max(fits - 1), 0)
 
 
-def _gaps(flat: Tensor, same: Tensor, rows: int, width: int, others: int, max_order: int) -> Tensor:
+def _gaps(flat: Tensor, same: Tensor, rows: int, others: int, max_order: int) -> Tensor:
     """Σ |count in the first - count in another| over the n-grams of each row, int64 [R,B,N].
 
     flat: sorted rows end to end, the side in the lowest bits; same: how many symbols each place
-    shares with the one before.
+    shares with the one before. The sums of all others stand in one integer, 16 bits each; sums that
+    wrap around still have the right differences.
     """
+    width = flat.shape[0] // rows
+    field = torch.int16 if width < _LONG else torch.int32
+    bits, whole = (16, _WHOLE[others]) if width < _LONG else (32, torch.int32)
     bounds = torch.arange(rows + 1, device=flat.device) * width
     lead = torch.full((flat.shape[0] + 1,), -1, dtype=same.dtype, device=flat.device)
     lead[1:-1] = same
     lead.index_fill_(0, bounds, -1)
-    # differences of sums that wrap around are still right
-    whole = torch.int16 if width < 1 << 15 else torch.int32
-    side = (flat & 3).to(torch.int8)
-    own = equal(side, side.new_zeros(())).view(torch.int8)
-    upto = torch.zeros(others, flat.shape[0] + 1, dtype=whole, device=flat.device)
-    for number, sums in enumerate(upto, 1):
-        step = own - equal(side, side.new_full((), number)).view(torch.int8)
-        torch.cumsum(step, 0, dtype=whole, out=sums[1:])
-    found = torch.empty(others, max_order, rows, dtype=torch.int64, device=flat.device)
+    ones = [1 << (bits * k) for k in range(others)]
+    steps = torch.tensor([sum(ones), *(-one for one in ones)], dtype=whole, device=flat.device)
+    upto = torch.zeros(flat.shape[0] + 1, dtype=whole, device=flat.device)
+    torch.cumsum(take(steps, flat & 3), 0, dtype=whole, out=upto[1:])
+    borrowed = sum(ones[:-1]) << (bits - 1)
+    found = torch.empty(max_order, rows, dtype=whole, device=flat.device)
     for order in range(max_order, 0, -1):
         kept = nonzero(less(lead, order))
         lead, upto = take_columns(lead, kept), take_columns(upto, kept)
         bounds = search(kept, bounds)
-        found[:, order - 1] = sum_runs((upto[:, 1:] - upto[:, :-1]).abs_(), bounds[:-1])
-    return found.transpose(1, 2)
+        gaps = upto[1:] - upto[:-1]
+        if borrowed:  # a field below zero took one from the next: give it back
+            gaps.add_(borrowed).bitwise_xor_(borrowed)
+        gaps.view(field).abs_()
+        found[order - 1] = sum_runs(gaps, bounds[:-1])
+    fields = found.view(field).view(max_order, rows, -1)[..., :others]
+    return fields.permute(2, 1, 0).to(torch.int64)

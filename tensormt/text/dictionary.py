@@ -42,9 +42,9 @@ class Pieces(NamedTuple):
         return len(self.names)
 
     @classmethod
-    def of(cls, ids: np.ndarray, lengths: list[int], names: list[str]) -> Pieces:
+    def of(cls, ids: np.ndarray, lengths: Sequence[int] | np.ndarray, names: list[str]) -> Pieces:
         """From ids [n] and the number of pieces of each string."""
-        sizes = torch.tensor(lengths, dtype=torch.int64, device="cpu")
+        sizes = torch.from_numpy(np.array(lengths, np.int64))
         numbers = torch.from_numpy(ids.astype(np.int64).reshape(-1))
         return cls(numbers, sizes.cumsum(0) - sizes, sizes, names)
 
@@ -106,9 +106,14 @@ class Dictionary:
     @cached_property
     def characters(self) -> Pieces:
         """The strings cut into characters, numbered from 1."""
-        codes = np.frombuffer("".join(self.strings).encode("utf-32-le"), np.uint32)
-        kinds, ids = np.unique(codes, return_inverse=True)
-        return Pieces.of(ids + 1, [len(word) for word in self.strings], [chr(k) for k in kinds])
+        data, bounds = string_buffers(self.array)
+        text = data[bounds[0] : bounds[-1]].tobytes().decode()
+        codes = np.frombuffer(text.encode("utf-32-le"), np.uint32)
+        seen = np.zeros(int(codes.max(initial=0)) + 1, np.int32)
+        seen[codes] = 1
+        kinds = np.flatnonzero(seen)
+        ids = np.cumsum(seen, dtype=np.int32)[codes]
+        return Pieces.of(ids, pc.utf8_length(self.array).to_numpy(), [chr(k) for k in kinds])
 
     @cached_property
     def words(self) -> Pieces:

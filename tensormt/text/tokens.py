@@ -21,7 +21,7 @@ from tensormt.data.lines import items_of, lines_of
 from tensormt.errors import TensorMTError
 from tensormt.given import chosen, flag, given, many, numbers, on_device
 from tensormt.kernels import hashing
-from tensormt.kernels.arrays import nonzero, repeat
+from tensormt.kernels.arrays import nonzero, ranges, repeat, take
 from tensormt.text.dictionary import Dictionary
 from tensormt.text.tokenizer import check_name
 from tensormt.text.tokenizer import tokenize as cut
@@ -159,10 +159,8 @@ class TokenBatch:
             return replace(self, tokens=tokens, lengths=lengths)
         rows = places.to(self.device)
         lengths = self.lengths[rows]
-        segment, place = repeat(lengths)
-        return replace(
-            self, tokens=self.tokens[self.starts[rows][segment] + place], lengths=lengths
-        )
+        tokens = take(self.tokens, ranges(self.starts[rows], lengths))
+        return replace(self, tokens=tokens, lengths=lengths)
 
     @given(device=on_device)
     def to(self, device: str | torch.device) -> TokenBatch:
