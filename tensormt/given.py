@@ -51,18 +51,18 @@ def given(**kinds: Kind) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Check the named arguments of a function, those that it has, before it sees them."""
 
     def wrap(function: Callable[P, R]) -> Callable[P, R]:
-        signature = inspect.signature(function)
+        names = list(inspect.signature(function).parameters)
+        places = [(name, names.index(name), kind) for name, kind in kinds.items() if name in names]
 
         @wraps(function)
         def checked(*args: P.args, **kwargs: P.kwargs) -> R:
-            try:
-                bound = signature.bind(*args, **kwargs)
-            except TypeError:
-                return function(*args, **kwargs)  # for Python's own words
-            for name, kind in kinds.items():
-                if name in bound.arguments:
-                    bound.arguments[name] = kind(bound.arguments[name], name)
-            return function(*bound.args, **bound.kwargs)
+            given: list[Any] = list(args)
+            for name, place, kind in places:
+                if name in kwargs:
+                    kwargs[name] = kind(kwargs[name], name)
+                elif place < len(given):
+                    given[place] = kind(given[place], name)
+            return function(*given, **kwargs)
 
         return checked
 

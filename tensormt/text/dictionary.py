@@ -22,7 +22,7 @@ from tensormt.kernels import hashing
 __all__ = ["Dictionary", "Pieces", "string_buffers"]
 
 
-_FEW = 128  # strings: up to here those hashed before are remembered one by one
+_FEW = 128  # strings: up to here Python's own tables take less time than calls of Arrow
 
 
 class Pieces(NamedTuple):
@@ -63,23 +63,37 @@ class Dictionary:
 
     def __init__(self, strings: Iterable[str] | pa.Array) -> None:
         if isinstance(strings, pa.Array):
-            self.array: pa.Array = strings
-        else:
-            self.__dict__["strings"] = names = list(strings)
-            self.array = pa.array(names, pa.string())
+            self.__dict__["array"] = strings
+            return
+        self.__dict__["strings"] = names = list(strings)
+        if len(names) > _FEW or not all(type(name) is str and name.isascii() for name in names):
+            self.__dict__["array"] = pa.array(names, pa.string())
+
+    @cached_property
+    def array(self) -> pa.Array:
+        """The strings as Arrow has them; a few plain ones only when asked for."""
+        return pa.array(self.strings, pa.string())
 
     @classmethod
     def encode(cls, strings: Sequence[str] | pa.Array) -> tuple[Tensor, Dictionary]:
         """Ids (int64 [n]) of n strings in a new dictionary of the different ones."""
-        array = strings if isinstance(strings, pa.Array) else pa.array(strings, pa.string())
-        encoded = array.dictionary_encode()
+        if not isinstance(strings, pa.Array):
+            if len(strings) <= _FEW:
+                known: dict[str, int] = {}
+                places = [known.setdefault(name, len(known)) for name in strings]
+                return torch.tensor(places, dtype=torch.int64, device="cpu"), cls(known)
+            strings = pa.array(strings, pa.string())
+        encoded = strings.dictionary_encode()
         ids = torch.from_numpy(encoded.indices.to_numpy().astype(np.int64))
         return ids, cls(encoded.dictionary)
 
     @staticmethod
     def merge(parts: Sequence[Dictionary]) -> tuple[Dictionary, list[Tensor]]:
         """One dictionary for several, and for each of them the new id of every old one."""
-        ids, merged = Dictionary.encode(pa.concat_arrays([part.array for part in parts]))
+        if sum(map(len, parts)) <= _FEW:
+            ids, merged = Dictionary.encode([name for part in parts for name in part.strings])
+        else:
+            ids, merged = Dictionary.encode(pa.concat_arrays([part.array for part in parts]))
         return merged, list(torch.split(ids, [len(part) for part in parts]))
 
     @cached_property
@@ -123,7 +137,7 @@ class Dictionary:
         return Pieces.of(ids.numpy() + 1, [len(word) for word in parts], names.strings)
 
     def __len__(self) -> int:
-        return len(self.array)
+        return len(self.strings if "strings" in self.__dict__ else self.array)
 
     def __getitem__(self, index: int) -> str:
         return self.strings[index]
