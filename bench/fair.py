@@ -56,14 +56,23 @@ def race(
     """Run both sides in turn, after one run each to warm up; the peer may take fewer segments."""
     ours()
     peer()
-    times: tuple[list[float], list[float]] = ([], [])
+    own, other = (spent * 1e6 for spent in in_turn(ours, peer, runs=runs))
+    return Row(job, peer_name, batch, own / batch, other / (peer_batch or batch))
+
+
+def in_turn(
+    *works: Callable[[], object], runs: int, before: Callable[[], object] | None = None
+) -> list[float]:
+    """The median processor time of each, run in turn, as often each, `before` ahead of each run."""
+    times: list[list[float]] = [[] for _ in works]
     for _ in range(runs):
-        for work, spent in zip((ours, peer), times, strict=True):
+        for work, spent in zip(works, times, strict=True):
+            if before is not None:
+                before()
             start = time.process_time()
             work()
             spent.append(time.process_time() - start)
-    own, other = (statistics.median(spent) * 1e6 for spent in times)
-    return Row(job, peer_name, batch, own / batch, other / (peer_batch or batch))
+    return [statistics.median(spent) for spent in times]
 
 
 def machine() -> str:

@@ -8,8 +8,8 @@ FOLDER holds `segments.jsonl` of a human-judged set, or several such folders (ni
 tenth as second reference, are taken from the segments that have ten); without it a corpus of
 Zipf-like words is made. Times are from text to scores where a row does not say otherwise, and every
 result is compared with the peer's before a time is printed. One thread; times are processor time of
-the process, ours and the peer's in turn, the shortest of a few. Caches of sacrebleu's tokenisers
-are emptied before each of its runs, so that it pays for every line once.
+the process, ours and the peer's in turn, as often each, the median. Caches of sacrebleu's
+tokenisers are emptied before each run, so that it pays for every line once.
 
 `--validate` compares BLEU with sacrebleu's on all references of every set, however many a segment
 has, for two systems, all smoothings, segments and corpus, and prints the largest difference.
@@ -27,12 +27,12 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from statistics import median
 
 os.environ["OMP_NUM_THREADS"] = os.environ["RAYON_NUM_THREADS"] = "1"
 
 import bleuscore
 import torch
+from fair import in_turn
 from nltk.translate.nist_score import corpus_nist
 from sacrebleu.metrics import BLEU as SacreBLEU
 from sacrebleu.metrics import CHRF
@@ -88,20 +88,6 @@ def forget() -> None:
     """Empty the caches of sacrebleu's tokeniser."""
     Tokenizer13a.__call__.cache_clear()
     TokenizerRegexp.__call__.cache_clear()
-
-
-def compare(
-    ours: Callable[[], object], peer: Callable[[], object], repeats: int
-) -> tuple[float, float]:
-    """The median processor times of both, run in turn, as often each."""
-    times: tuple[list[float], list[float]] = ([], [])
-    for _ in range(repeats):
-        for call, seconds in zip((peer, ours), times, strict=True):
-            forget()
-            start = time.process_time()
-            call()
-            seconds.append(time.process_time() - start)
-    return median(times[1]), median(times[0])
 
 
 def check(name: str, ours: float, theirs: float, within: float) -> None:
@@ -346,7 +332,7 @@ def main() -> None:
     size = len(refs[0])
     rows = []
     for name, ours, peer, asked in measures(systems, refs):
-        mine, theirs = compare(ours, peer, args.repeats)
+        mine, theirs = in_turn(ours, peer, runs=args.repeats, before=forget)
         rows.append(
             {
                 "measure": name,

@@ -4,7 +4,7 @@
 
 Checked first: both give the same trees, all of them. supar knows no mask that keeps tags on words:
 for the check it is laid on supar's label scores; how many trees differ without it is said. Then
-sentences a second of both, in CPU seconds, best of several runs taken in turn; decoding alone;
+sentences a second of both, in CPU seconds, the median of several runs in turn; decoding alone;
 memory for 10,000 sentences and time to the first tree in fresh processes. Without --text the
 sentences come from a small grammar, about 20 words each. english-large runs beside the others, from
 text, as it comes.
@@ -15,11 +15,11 @@ import json
 import random
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import nltk
 import torch
+from fair import in_turn
 
 from tensormt.parser import Parser
 from tensormt.parser.decode import best_slots, marginals
@@ -64,16 +64,6 @@ def made_up(count: int) -> list[list[str]]:
         if 5 <= len(words) <= 40:
             sentences.append([words[0].capitalize(), *words[1:]])
     return sentences
-
-
-def best_time(run, times: int = 3) -> float:
-    """CPU seconds of the shortest of some runs."""
-    spent = []
-    for _ in range(times):
-        start = time.process_time()
-        run()
-        spent.append(time.process_time() - start)
-    return min(spent)
 
 
 def unwrap(tree: nltk.Tree) -> nltk.Tree:
@@ -126,7 +116,8 @@ def decoders(parser: Parser) -> list[dict[str, float]]:
             "tensormt, best": lambda s=scores, n=lengths: best_slots(s, n),
             "supar, best": lambda s=scores, n=lengths: crf(s.clone(), n).argmax,
         }
-        rows.append({"words": length, **{k: 1e3 * best_time(run) for k, run in runs.items()}})
+        times = in_turn(*runs.values(), runs=3)
+        rows.append({"words": length, **{k: 1e3 * t for k, t in zip(runs, times, strict=True)}})
     return rows
 
 
@@ -138,12 +129,16 @@ def fresh(code: str) -> str:
 
 FIRST = """
 import time
+from fair import in_turn
+
 from tensormt.parser import Parser
 Parser.load("default").parse(["A dog ran home."])
 print(time.process_time())
 """
 MEMORY = """
 import json, resource, sys
+from fair import in_turn
+
 from tensormt.parser import Parser
 parser = Parser.load("default", split=False)
 sentences = json.load(open(sys.argv[1]))
@@ -199,8 +194,8 @@ def main() -> int:
         "english-large, text": lambda: large.parse(text),
         "supar predict, mbr=False": lambda: supar_predict(network, [*map(list, sentences)], False),
     }
-    rounds = [{name: best_time(run, 1) for name, run in runs.items()} for _ in range(args.rounds)]
-    rates = {name: count / min(spent[name] for spent in rounds) for name in runs}
+    times = in_turn(*runs.values(), runs=args.rounds)
+    rates = {name: count / spent for name, spent in zip(runs, times, strict=True)}
     result = {
         "sentences": count,
         "words": sum(map(len, sentences)) / count,

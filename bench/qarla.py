@@ -12,15 +12,14 @@ printed. `--sample N` runs N random sets and scales the time to all of them. One
 import argparse
 import json
 import os
-import time
 from collections.abc import Callable
 from functools import cached_property
-from statistics import median
 
 os.environ["OMP_NUM_THREADS"] = "1"
 
 import numpy as np
 import torch
+from fair import in_turn
 
 from tensormt import qarla
 
@@ -79,17 +78,6 @@ class OneSetAtATime:
         return float(pairs.any(axis=(2, 3)).mean())
 
 
-def timed(call: Callable[[], torch.Tensor], repeats: int = 3) -> tuple[torch.Tensor, float]:
-    """Return the result and the median of a few processor times, after one call to warm up."""
-    result = call()
-    times = []
-    for _ in range(repeats):
-        start = time.process_time()
-        result = call()
-        times.append(time.process_time() - start)
-    return result, median(times)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cases", type=int, default=100)
@@ -120,19 +108,23 @@ def main() -> None:
     }
     rows: list[dict[str, float | str]] = []
     for name, call in ours.items():
-        result, seconds = timed(call)
-        each = with_kept = 0.0
-        for chosen in timed_sets:
-            members = [k for k in range(args.metrics) if chosen >> k & 1]
-            start = time.process_time()
-            one = OneSetAtATime(am[..., members], mm[..., members], aa[..., members])
-            expected = getattr(one, name)(list(range(len(members))))
-            middle = time.process_time()
-            again = getattr(kept, name)(members)
-            with_kept += time.process_time() - middle
-            each += middle - start
-            np.testing.assert_allclose(result[..., int(chosen)].numpy(), expected, rtol=1e-12)
-            np.testing.assert_allclose(again, expected, rtol=1e-12)
+        chosen = [[k for k in range(args.metrics) if number >> k & 1] for number in timed_sets]
+
+        def alone(name: str = name, chosen: list[list[int]] = chosen) -> list[np.ndarray]:
+            ones = (OneSetAtATime(am[..., some], mm[..., some], aa[..., some]) for some in chosen)
+            return [
+                getattr(one, name)(list(range(len(some))))
+                for one, some in zip(ones, chosen, strict=True)
+            ]
+
+        def from_kept(name: str = name, chosen: list[list[int]] = chosen) -> list[np.ndarray]:
+            return [getattr(kept, name)(some) for some in chosen]
+
+        found = call()[..., timed_sets].numpy()
+        for expected in (alone(), from_kept()):
+            for place, values in enumerate(expected):
+                np.testing.assert_allclose(found[..., place], values, rtol=1e-12)
+        seconds, each, with_kept = in_turn(call, alone, from_kept, runs=3)
         scale = len(sets) / len(timed_sets)
         rows.append(row(name, seconds, each * scale, with_kept * scale))
     columns = ("seconds", "numpy_seconds", "numpy_kept_seconds")

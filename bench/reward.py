@@ -15,21 +15,20 @@ mbrs (PyPI, see examples/mbr.py), by all pairs and by averaged references; and s
 512 samples, which grows nearly as their number.
 
 Every result is compared with the peer's before a time is printed. Times are processor time of the
-process, in turn, the shortest of a few. Last, what the other rewards of the same step cost.
+process, in turn, as often each, the median. Last, what the other rewards of the same step cost.
 """
 
 import argparse
 import json
 import os
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
-from statistics import median
 
 os.environ["OMP_NUM_THREADS"] = "1"
 
 import torch
+from fair import in_turn
 from sacrebleu.metrics import BLEU as SacreBLEU
 from torch import Tensor
 
@@ -69,19 +68,6 @@ def made(
     return noisy(samples), noisy(refs)
 
 
-def compare(
-    ours: Callable[[], object], peer: Callable[[], object], repeats: int
-) -> tuple[float, float]:
-    """The median processor times of both, run in turn, as often each."""
-    times: tuple[list[float], list[float]] = ([], [])
-    for _ in range(repeats):
-        for call, seconds in zip((ours, peer), times, strict=True):
-            start = time.process_time()
-            call()
-            seconds.append(time.process_time() - start)
-    return median(times[0]), median(times[1])
-
-
 def agree(name: str, ours: Tensor, theirs: Tensor, within: float) -> None:
     gap = (ours - theirs).abs().max().item()
     if not gap <= within:
@@ -108,7 +94,7 @@ def against_sacrebleu(repeats: int) -> dict[str, float]:
 
     found = reward(samples, refs)
     agree("sacrebleu", found.flatten(), torch.tensor(loop(), dtype=torch.float64), 1e-9)
-    ours, theirs = compare(lambda: reward(samples, refs), loop, repeats)
+    ours, theirs = in_turn(lambda: reward(samples, refs), loop, runs=repeats)
     return {"samples": found.numel(), "ours ms": ours * 1e3, "peer ms": theirs * 1e3}
 
 
@@ -166,18 +152,18 @@ def against_tensorbleu(repeats: int, most: float, length: int) -> list[dict[str,
             gap = (refs != PAD).sum(-1) - (hyp != PAD).sum(-1, keepdim=True)
             alike = (mine > 0) & ((gap[:, 0] != -gap[:, 1]) | (gap[:, 0] == 0))
             agree("TensorBLEU", mine[alike], theirs[alike], 1e-3)
-            seconds = compare(ours, peer, max(repeats // 2, 1))
+            seconds = in_turn(ours, peer, runs=max(repeats // 2, 1))
             row |= {"ours ms": seconds[0] * 1e3, "peer ms": seconds[1] * 1e3}
         else:
             row["peer"] = f"not run: each of its tables would take {gigabytes:.1f} GB"
-            row["ours ms"] = compare(ours, lambda: None, repeats)[0] * 1e3
+            row["ours ms"] = in_turn(ours, runs=repeats)[0] * 1e3
         rows.append(row)
     return rows
 
 
 def against_mbrs(repeats: int) -> list[dict[str, float | str]]:
     """MBR of text, 64 × 64; the choices and their scores are compared first."""
-    from mbr import load_mbrs, same_choice, seconds
+    from mbr import load_mbrs, same_choice
 
     peers = load_mbrs()
     if peers is None:
@@ -190,14 +176,16 @@ def against_mbrs(repeats: int) -> list[dict[str, float | str]]:
         ("all pairs", peers[0], lambda some: nbest(reward.utility(some))),
         ("averaged references", peers[1], lambda some: best(reward.aggregate(some))),
     ):
-        mine, theirs = [], []
         for own in texts:
             found = ours([own])
-            peer, spent = seconds(lambda own=own, decoder=decoder: decoder.decode(own, own))
-            theirs.append(spent)
+            peer = decoder.decode(own, own)
             same_choice(name, own, type(found)(found.indices[0], found.scores[0]), peer)
-            mine += [seconds(lambda own=own, ours=ours: ours([own]))[1] for _ in range(repeats)]
-        rows.append({"by": name, "ours ms": min(mine) * 1e3, "peer ms": min(theirs) * 1e3})
+        spent = in_turn(
+            lambda ours=ours: [ours([own]) for own in texts],
+            lambda decoder=decoder: [decoder.decode(own, own) for own in texts],
+            runs=repeats,
+        )
+        rows.append({"by": name, "ours ms": spent[0] * 1e3, "peer ms": spent[1] * 1e3})
     return rows
 
 
@@ -207,7 +195,7 @@ def self_scores() -> dict[int, float]:
     found = {}
     for number in (64, 128, 256, 512):
         samples, _ = made(1, number, 1)
-        found[number] = compare(lambda s=samples: reward.self_score(s), lambda: None, 2)[0] * 1e3
+        found[number] = in_turn(lambda s=samples: reward.self_score(s), runs=3)[0] * 1e3
     return found
 
 
@@ -221,7 +209,8 @@ def others() -> dict[str, float]:
     calls["BLEU, gain of every token"] = lambda: bleu.shaped(samples, refs)
     calls["BLEU, all pairs of samples"] = lambda: bleu.utility(samples)
     calls["BLEU, self-BLEU"] = lambda: bleu.self_score(samples)
-    return {name: compare(call, lambda: None, 2)[0] * 1e3 for name, call in calls.items()}
+    times = in_turn(*calls.values(), runs=3)
+    return {name: spent * 1e3 for name, spent in zip(calls, times, strict=True)}
 
 
 def main() -> None:

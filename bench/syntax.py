@@ -3,7 +3,8 @@
     python bench/syntax.py [--segments 2000] [--json FILE]
 
 Trees are random binary-ish constituency trees of 20 words with Penn labels. Every result is checked
-against the peer's before anything is timed. The times of growth are per pair of trees, from text.
+against the peer's before anything is timed; both sides run in turn (fair.py), the median counts.
+The times of growth are per pair of trees, from text.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ import json
 import math
 import random
 import sys
-import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
 import nltk
 import torch
+from fair import in_turn, race
 
 import tensormt as tm
 
@@ -50,15 +51,10 @@ def sentences(count: int, words: int, seed: int) -> list[str]:
     ]
 
 
-def timed(work: Callable[[], object], least: float = 1.0) -> float:
-    """Best CPU seconds of one run (one thread), over runs of `least` seconds in all."""
-    best, spent = math.inf, 0.0
-    while spent < least:
-        start = time.process_time()
-        work()
-        took = time.process_time() - start
-        best, spent = min(best, took), spent + took
-    return best
+def timed(work: Callable[[], object]) -> float:
+    """Seconds of one run, after one to warm up."""
+    work()
+    return in_turn(work, runs=5)[0]
 
 
 # --- the peers: plain Python on nltk trees ------------------------------------------------------
@@ -221,11 +217,8 @@ def compare(segments: int) -> list[dict[str, object]]:
     ]
     rows: list[dict[str, object]] = []
     for name, peer, ours, goal in jobs:
-        peer_us, ours_us = timed(peer) / few * 1e6, timed(ours) / segments * 1e6
-        ratio = peer_us / ours_us
-        rows.append(
-            {"job": name, "peer_us": peer_us, "ours_us": ours_us, "ratio": ratio, "goal": goal}
-        )
+        found = race(name, "plain Python on nltk's trees", ours, peer, segments, few)
+        rows.append({**dataclasses.asdict(found), "ratio": found.ratio, "goal": goal})
     return rows
 
 
