@@ -52,6 +52,7 @@ SHOWN = (
     "13a tokens to ids",
     "segment BLEU from text",
     "corpus BLEU from text",
+    "segment chrF from text",
     "NIST from tokens",
     "QUEEN of 1,023 metric sets",
     "BLEU rewards from ids",
@@ -189,6 +190,20 @@ def of_tokens() -> Jobs:
         whole,
         BATCH,
     )
+
+    chrf, letters = tm.ChrF(), sacrebleu.CHRF()
+
+    def characters() -> torch.Tensor:
+        batch, *others = tm.TokenBatch.from_texts([hyps, *refs], "none")
+        return chrf(batch, others)
+
+    def spelt() -> list[float]:
+        return [letters.sentence_score(hyps[k], own[k]).score for k in range(few)]
+
+    close(characters()[:few], spelt())
+    yield race(
+        "segment chrF from text", "sacrebleu `sentence_score`", characters, spelt, BATCH, few
+    )
     lines = [line.split() for line in hyps]
     others = [[ref.split() for ref in row] for row in own]
     plain = [[" ".join(words) for words in stream] for stream in (lines,)]
@@ -257,6 +272,17 @@ def one_at_a_time() -> Jobs:
             lambda p=peer: [p([h], [r]) for h, r in pairs],
             1,
         ).each(50)
+    heads = [
+        list(zip(*read(lines).dependencies().to_heads(), strict=True)) for lines in (hyps, refs)
+    ]
+    hwcm = tm.HWCM(4)
+    yield race(
+        "one segment: HWCM-4",
+        "lean Python (from heads)",
+        lambda: [hwcm(read([h]), [read([r])]) for h, r in pairs],
+        lambda: [peers.hwcm([h], [r]) for h, r in zip(*heads, strict=True)],
+        1,
+    ).each(50)
     systems, (first, *_) = ngram.made(50)
     segment = sacrebleu.BLEU(effective_order=True)
     make, bleu = tm.TokenBatch.from_text, tm.BLEU()
@@ -352,11 +378,17 @@ def references() -> list[str]:
 def streaming() -> list[str]:
     """The command on different text, with and without NIST."""
     rows = []
-    for metrics in (["bleu", "bm"], ["bleu", "nist", "bm"]):
-        found = end_to_end.stream(40_000, metrics)
+    jobs: list[tuple[list[str], int, bool]] = [
+        (["bleu", "bm"], 100_000, False),
+        (["bleu", "nist", "bm"], 100_000, False),
+        (["bleu", "nist", "bm"], 400_000, True),
+    ]
+    for metrics, count, repeated in jobs:
+        found = end_to_end.stream(count, metrics, repeated)
+        kind = "segments, the same twelve over and over" if repeated else "different segments"
         rows.append(
             f"- `tensormt score -m {' '.join(metrics)} --segments`, {found['segments']:,} "
-            f"different segments, 2 references: {found['segments_per_cpu_second']:,.0f} segments "
+            f"{kind}, 2 references: {found['segments_per_cpu_second']:,.0f} segments "
             f"a second of processor time, start-up included, peak {found['peak_mib']:.0f} MiB."
         )
     for row in memory.curve(100_000):

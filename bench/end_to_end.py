@@ -90,12 +90,22 @@ def high_water(process: int) -> int:
     return 0
 
 
-def stream(count: int, metrics: Sequence[str] = ("bleu", "nist", "bm")) -> dict[str, float]:
-    """The command on `count` different segments: seconds, segments a second, peak memory."""
+def stream(
+    count: int, metrics: Sequence[str] = ("bleu", "nist", "bm"), repeated: bool = False
+) -> dict[str, float]:
+    """The command on `count` segments: seconds, segments a second, peak memory.
+
+    All different, or `repeated`: the lines of examples/ over and over.
+    """
     with tempfile.TemporaryDirectory() as folder:
         names = ("ref1.txt", "ref2.txt", "sysA.txt")
         rng = random.Random(0)
         for seed, name in enumerate(names):
+            if repeated:
+                rows = (EXAMPLES / name).read_text().splitlines(keepends=True)
+                with open(Path(folder) / name, "w") as file:
+                    file.writelines(rows[k % len(rows)] for k in range(count))
+                continue
             # a word with a number in every line makes all of them different
             lines = (line.split() for line in sentences(name, count, seed))
             with open(Path(folder) / name, "w") as file:
