@@ -9,6 +9,7 @@ head hangs its head word below its parent's.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -31,6 +32,8 @@ class _Table(NamedTuple):
     search: Tensor  # int64 [rows, columns]: number of the first search that fits
     from_right: Tensor  # bool [rows, columns]: the direction of that search
     at_end: Tensor  # int64 [rows, columns]: number of a search at the last child only
+    punctuation: frozenset[str]
+    coordination: frozenset[str]
 
 
 _NEVER = 1 << 20
@@ -54,42 +57,35 @@ def _compile(rule_set: HeadRules) -> _Table:
             else:
                 search[row[label], columns] = number
                 from_right[row[label], columns] = direction == "r"
-    return _Table(row, column, search, from_right, at_end)
+    marks, joins = (frozenset(s.split()) for s in (rule_set.punctuation, rule_set.coordination))
+    return _Table(row, column, search, from_right, at_end, marks, joins)
 
 
-class _Known(NamedTuple):
-    """What a rule set says of the labels of a dictionary, and of a word without a tag, the last.
+def _look_up(table: _Table, labels: Sequence[str]) -> tuple[Tensor, bool]:
+    """What a rule set says of labels, and of a word without a tag, the last.
 
-    Row and column of the table, and whether a label is punctuation or coordinates: int64 [4,L+1].
+    Row and column of the table, and whether a label is punctuation or coordinates, int64 [4,L+1];
+    and whether one coordinates.
     """
-
-    of_labels: Tensor
-    joins: bool
-
-
-@lru_cache(maxsize=32)
-def _look_up(rule_set: HeadRules, labels: tuple[str, ...]) -> _Known:
-    """The labels in a compiled rule set; the dictionaries of small batches often are the same."""
-    table = _compile(rule_set)
-    names = [*labels, ""]
-    punctuation, coordination = rule_set.punctuation.split(), rule_set.coordination.split()
-    rows = [
-        [table.row.get(name, table.row["*"]) for name in names],
-        [table.column.get(name, 0) for name in names],
-        [name in punctuation for name in names],
-        [name in coordination for name in names],
+    found = [
+        (
+            table.row.get(name, table.row["*"]),
+            table.column.get(name, 0),
+            name in table.punctuation,
+            name in table.coordination,
+        )
+        for name in (*labels, "")
     ]
-    found = torch.tensor(rows, dtype=torch.int64, device="cpu")
-    return _Known(found, bool(found[3].any()))
+    joins = any(each[3] for each in found)
+    return torch.tensor(found, dtype=torch.int64, device="cpu").t().contiguous(), joins
 
 
 def head_children(nodes: Nodes, labels: Dictionary, rules: str) -> Tensor:
     """Flat index of each node's head child, int64 [n]; a node without children has itself."""
-    rule_set = rules_named(rules)
-    table = _compile(rule_set)
+    table = _compile(rules_named(rules))
     device = nodes.parent.device
-    known = _look_up(rule_set, tuple(labels.strings))
-    row, column, marks, joins = known.of_labels.to(device)
+    of_labels, some_join = _look_up(table, labels.strings)
+    row, column, marks, joins = of_labels.to(device)
     kind = torch.where(nodes.label < 0, len(labels), nodes.label)
 
     # places among the siblings that are not punctuation; a node of punctuation alone counts it
@@ -111,7 +107,7 @@ def head_children(nodes: Nodes, labels: Dictionary, rules: str) -> Tensor:
     rank = torch.where(place == many - 1, torch.minimum(rank, end * width), rank)
     rank = torch.where(seen, rank, _NEVER * width * 2)
     head = _best_child(nodes, rank)
-    if not known.joins:
+    if not some_join:
         return head
     return _coordinate(nodes, head, seen, place, take(joins, kind) > 0)
 
