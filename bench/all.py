@@ -194,7 +194,7 @@ def of_tokens() -> Jobs:
     chrf, letters = tm.ChrF(), sacrebleu.CHRF()
 
     def characters() -> torch.Tensor:
-        batch, *others = tm.TokenBatch.from_texts([hyps, *refs], "none")
+        batch, *others = tm.TokenBatch.from_texts([hyps, *refs], chrf.tokenize)
         return chrf(batch, others)
 
     def spelt() -> list[float]:

@@ -159,10 +159,10 @@ def measures(
     )
 
     chrf, letters = ChrF(), CHRF()
-    streams = [TokenBatch.from_text(stream, "none") for stream in refs]
+    streams = [TokenBatch.from_text(stream, chrf.tokenize) for stream in refs]
 
     def characters() -> torch.Tensor:
-        batch, *others = TokenBatch.from_texts([hyps, *refs], "none")
+        batch, *others = TokenBatch.from_texts([hyps, *refs], chrf.tokenize)
         return chrf(batch, others)
 
     def strings() -> list[float]:
@@ -173,11 +173,11 @@ def measures(
     check("segment chrF", float(gap), 0.0, 1e-9)
     yield "segment chrF / sacrebleu", characters, strings, 20
     kept = CHRF(references=refs)
-    own = float(chrf.corpus(TokenBatch.from_text(hyps, "none"), streams))
+    own = float(chrf.corpus(TokenBatch.from_text(hyps, chrf.tokenize), streams))
     check("corpus chrF", own, kept.corpus_score(hyps, None).score, 1e-9)
     yield (
         "corpus chrF, references cached / sacrebleu",
-        lambda: chrf.corpus(TokenBatch.from_text(hyps, "none"), streams),
+        lambda: chrf.corpus(TokenBatch.from_text(hyps, chrf.tokenize), streams),
         lambda: kept.corpus_score(hyps, None),
         10,
     )

@@ -250,16 +250,22 @@ def take_columns(values: Tensor, index: Tensor) -> Tensor:
 
 
 def rows_at(values: Tensor, starts: Tensor, width: int) -> Tensor:
-    """The `width` values from each of the starts [m] on, all within the values [n]: [m,width].
+    """The `width` values from each of the starts [m] on, [m,width]; beyond the last it is anything.
 
     On a CPU whole rows are copied, four times faster than value by value.
     """
     if values.device.type == "cpu":
         array = values.numpy()
+        missing = int(starts.max()) + width - len(array) if starts.shape[0] else width
+        if missing > 0:
+            array = np.concatenate([array, np.zeros(missing, array.dtype)])
         shape, step = (len(array) - width + 1, width), array.strides[0]
         windows = np.lib.stride_tricks.as_strided(array, shape, (step, step))
         return torch.from_numpy(windows[starts.numpy()])
-    return values[starts[:, None] + torch.arange(width, device=values.device)]
+    if not values.shape[0]:
+        return values.new_zeros(starts.shape[0], width)
+    places = starts[:, None] + torch.arange(width, device=values.device)
+    return values[places.clamp_(max=values.shape[0] - 1)]
 
 
 def ranges(first: Tensor, sizes: Tensor) -> Tensor:

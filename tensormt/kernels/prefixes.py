@@ -23,6 +23,7 @@ and one an order (the number of runs).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -43,7 +44,7 @@ from tensormt.kernels.arrays import (
     take_columns,
 )
 
-__all__ = ["Sequences", "reach", "shared_ngrams"]
+__all__ = ["Sequences", "shared_ngrams"]
 
 _BITS = 60  # of a key; two more tell the side
 _AT_ONCE = 3  # others in one sort, which have the sides 1, 2, 3
@@ -52,15 +53,16 @@ _WHOLE = {1: torch.int16, 2: torch.int32, 3: torch.int64}  # room for a sum of 1
 
 
 class Sequences(NamedTuple):
-    """S sides of B sequences in one tensor of symbols, int64 [n].
-
-    Sequence b of side s takes lengths[s,b] symbols of 1…V from starts[s,b]; as many symbols as
-    `reach` says stand behind it, unless it is empty: 0 on the first side, V+1 on the others.
-    """
+    """B sequences: symbols [n] of 1…V (any integers), of which each takes `lengths` [B] from
+    `starts` [B], both int64."""
 
     symbols: Tensor
     starts: Tensor
     lengths: Tensor
+
+    def of(self, rows: Tensor) -> Sequences:
+        """The chosen sequences."""
+        return Sequences(self.symbols, take(self.starts, rows), take(self.lengths, rows))
 
 
 class _Form(NamedTuple):
@@ -78,75 +80,81 @@ class _Form(NamedTuple):
             raise TensorMTError(f"{kinds:,} different symbols are too many for n-grams: give fewer")
         return cls(bits, fits, -(-max_order // fits))
 
+    @property
+    def reach(self) -> int:
+        """How many symbols behind the first one a key holds."""
+        return self.pieces * self.fits - 1
 
-def reach(kinds: int, max_order: int) -> int:
-    """How many symbols behind a sequence of V kinds of symbols are looked at."""
-    form = _Form.of(kinds, max_order)
-    return form.pieces * form.fits - 1
 
-
-def shared_ngrams(sequences: Sequences, kinds: int, max_order: int) -> Tensor:
-    """N-grams that the first side's sequences share with each other side's, int64 [S-1,B,N].
+def shared_ngrams(
+    one: Sequences, others: Sequence[Sequences], kinds: int, max_order: int
+) -> Tensor:
+    """N-grams that B sequences share with each of R others, int64 [R,B,N]; `kinds` of symbols.
 
     Fastest for some 100,000 symbols at a time: more leave a CPU's cache.
     """
     form = _Form.of(kinds, max_order)
-    sides, batch = sequences.lengths.shape
-    widths = sequences.lengths.amax(1).tolist() if batch else [0] * sides
-    keys, ends, pieces = _keys(sequences.symbols, kinds, form, max(widths))
-    found = []
-    at_once = _AT_ONCE if (1 + _AT_ONCE) * max(widths) < _LONG else 1
-    for first in range(1, sides, at_once):
-        chosen = [0, *range(first, min(first + at_once, sides))]
-        places = [widths[side] for side in chosen]
-        table = keys.new_empty(batch, sum(places))
-        parts = zip(torch.split(table, places, 1), chosen, strict=True)
-        for number, (part, side) in enumerate(parts):
-            rows = rows_at(keys, sequences.starts[side], part.shape[1])
-            steps = torch.arange(part.shape[1], device=rows.device)
-            rows.masked_fill_(steps >= sequences.lengths[side, :, None], ends[side > 0])
-            torch.bitwise_or(rows, number, out=part)
-        if not table.numel():
-            found.append(table.new_zeros(len(chosen) - 1, batch, max_order))
-            continue
-        flat = sort_rows(table).view(-1)
-        apart = flat[1:] ^ flat[:-1]
-        if pieces is None:
-            same = count_below(apart, [4 << (form.bits * k) for k in range(form.fits)])
-        else:
-            same = _leading_of_pieces(flat >> 2, apart >> 2, pieces, form)
-        gaps = _gaps(flat, same, batch, len(chosen) - 1, max_order)
-        both = torch.tensor([places[0] + other for other in places[1:]], device=flat.device)
-        found.append((both[:, None, None] - gaps) >> 1)
-    return torch.cat(found)
-
-
-def _keys(
-    symbols: Tensor, kinds: int, form: _Form, more: int
-) -> tuple[Tensor, tuple[int, int], Tensor | None]:
-    """The key at every place (and so many more), two bits free for the side; those of nothing but
-    ends, on the first side and on others; and the numbered pieces, where keys are made of such."""
-    ends = (0, _packed(kinds + 1, form.bits, form.fits))
-    keys = _windows(symbols, form.bits, form.fits, 1)
+    sides = [one, *others]
+    batch = one.lengths.shape[0]
+    widths = [int(side.lengths.max()) if batch else 0 for side in sides]
+    tables = [
+        _windows(_padded(side, width, kinds + 1 if number else 0, form.reach), *form[:2], 1)
+        for number, (side, width) in enumerate(zip(sides, widths, strict=True))
+    ]
     pieces = None
     if form.pieces > 1:
-        pieces = _different(torch.cat([keys, keys.new_tensor(ends)]))
+        pieces = _different(tables)
         wide = pieces.shape[0].bit_length()
         if wide * form.pieces > _BITS:
             raise TensorMTError(
                 f"{pieces.shape[0]:,} different pieces of text are too many at once: score fewer "
                 "segments at a time"
             )
-        keys = _windows(search(pieces, keys) + 1, wide, form.pieces, form.fits)
-        ends = (_packed(1, wide, form.pieces), _packed(pieces.shape[0], wide, form.pieces))
-    shifted = keys.new_zeros(symbols.shape[0] + more)
-    torch.bitwise_left_shift(keys, 2, out=shifted[: keys.shape[0]])
-    return shifted, (ends[0] << 2, ends[1] << 2), pieces
+        tables = [_windows(search(pieces, t) + 1, wide, form.pieces, form.fits) for t in tables]
+    keys = [
+        table.view(batch, width + form.reach)[:, :width]
+        for table, width in zip(tables, widths, strict=True)
+    ]
+    at_once = _AT_ONCE if (1 + _AT_ONCE) * max(widths) < _LONG else 1
+    found = []
+    for first in range(1, len(sides), at_once):
+        some = [keys[0], *keys[first : first + at_once]]
+        found.append(_shared_at_once(some, pieces, form, max_order))
+    return torch.cat(found)
 
 
-def _packed(item: int, bits: int, count: int) -> int:
-    """The same item, so many times."""
-    return sum(item << (bits * k) for k in range(count))
+def _shared_at_once(
+    sides: Sequence[Tensor], pieces: Tensor | None, form: _Form, max_order: int
+) -> Tensor:
+    """The same from the keys [B,T] of the first side and at most three others, by one sort."""
+    batch, places = sides[0].shape[0], [side.shape[1] for side in sides]
+    table = sides[0].new_empty(batch, sum(places))
+    if not table.numel():
+        return table.new_zeros(len(sides) - 1, batch, max_order)
+    for number, (part, keys) in enumerate(zip(torch.split(table, places, 1), sides, strict=True)):
+        torch.bitwise_or(keys << 2, number, out=part)
+    flat = sort_rows(table).view(-1)
+    apart = flat[1:] ^ flat[:-1]
+    if pieces is None:
+        same = count_below(apart, [4 << (form.bits * k) for k in range(form.fits)])
+    else:
+        same = _leading_of_pieces(flat >> 2, apart >> 2, pieces, form)
+    gaps = _gaps(flat, same, batch, len(sides) - 1, max_order)
+    both = torch.tensor([places[0] + other for other in places[1:]], device=flat.device)
+    return (both[:, None, None] - gaps) >> 1
+
+
+def _padded(side: Sequences, width: int, end: int, reach: int) -> Tensor:
+    """The sequences as rows of a table, flat, int64; `end` where there is no symbol.
+
+    Rows are longer by `reach`, and so is the whole.
+    """
+    rows = rows_at(side.symbols, side.starts, width + reach)
+    places = torch.arange(width + reach, device=rows.device)
+    rows.masked_fill_(places >= side.lengths[:, None], end)
+    table = torch.full((rows.numel() + reach,), end, dtype=torch.int64, device=rows.device)
+    table[: rows.numel()] = rows.view(-1)
+    return table
 
 
 def _windows(items: Tensor, bits: int, count: int, step: int) -> Tensor:
@@ -174,9 +182,9 @@ def _joined(first: Tensor, size: int, second: Tensor, rest: int, bits: int, step
     return (first[: behind.shape[0]] << (bits * rest)).bitwise_or_(behind)
 
 
-def _different(keys: Tensor) -> Tensor:
-    """The different keys, rising."""
-    ordered = sort(keys)
+def _different(tables: list[Tensor]) -> Tensor:
+    """The different keys of all sides, rising."""
+    ordered = sort(torch.cat(tables))
     return take(ordered, run_edges(ordered)[:-1])
 
 

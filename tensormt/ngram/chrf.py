@@ -9,17 +9,16 @@ order is averaged instead, 10⁻¹⁶ where there is nothing (as chrF++.py, Mose
 several references the one with the best segment score gives the segment its counts; sums of
 segments are scored likewise.
 
-Text is read as words (the characters of a segment are those of its words, found on the dictionary
-alone); matches of all orders come from one sort (kernels/prefixes.py). Token ids are characters.
+Text is read as characters, or with chrF++ as words, whose characters are found on the dictionary
+alone (any tokens will do); matches of all orders come from one sort (kernels/prefixes.py). Token
+ids are characters.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import ClassVar
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -27,7 +26,7 @@ from tensormt.errors import TensorMTError
 from tensormt.explanation import Explanation
 from tensormt.kernels.arrays import argsort, ranges, search, take
 from tensormt.kernels.matches import Occurrences, items
-from tensormt.kernels.prefixes import Sequences, reach, shared_ngrams
+from tensormt.kernels.prefixes import Sequences, shared_ngrams
 from tensormt.ngram.base import NgramMetric, occurrences
 from tensormt.ngram.comparison import Comparison
 from tensormt.ngram.frequencies import Frequencies
@@ -66,7 +65,9 @@ class ChrF(NgramMetric):
         self.beta: float = Number("beta", 2, "", 0, 1000, True).check(beta)
         self.whitespace: bool = YesNo("whitespace", False, "").check(whitespace)
         self.eps_smoothing: bool = YesNo("eps_smoothing", False, "").check(eps_smoothing)
-        super().__init__(char_order, "spaced" if whitespace else "none", lowercase)
+        # characters alone need no words
+        tokenize = "spaced" if whitespace else "none" if word_order else "char"
+        super().__init__(char_order, tokenize, lowercase)
 
     def options(self) -> dict[str, object]:
         """Orders, β, white space, case and smoothing."""
@@ -81,7 +82,7 @@ class ChrF(NgramMetric):
 
     @property
     def reads(self) -> Tokens:
-        """Words as they stand between white space, or with it."""
+        """Characters, words as they stand between white space, or these with it."""
         return Tokens(self.tokenize, self.lowercase)
 
     @property
@@ -96,22 +97,20 @@ class ChrF(NgramMetric):
 
     def _rows(self, batches: Sequence[TokenBatch]) -> Tensor:
         """Statistics of the first batch against the others."""
-        tokens = torch.stack([batch.lengths for batch in batches])
-        order = argsort(tokens.sum(0))
-        ordered = [batch[order] for batch in batches]
+        parts = list(_parts(batches))
         blocks = []
         for what, orders in (("characters", self.max_order), ("words", self.word_order)):
             if not orders:
                 continue
-            lengths = torch.empty_like(tokens)
-            matched = tokens.new_empty(len(batches) - 1, len(order), orders)
-            text = _Laid.of(ordered, what, orders)
-            for rows in _parts(tokens[:, order], batches[0].dictionary is not None):
-                part = text.sequences(rows)
-                lengths[:, order[rows]] = part.lengths
-                matched[:, order[rows]] = shared_ngrams(part, text.kinds, orders)
+            sides, kinds = _sequences(batches, what)
+            lengths = torch.stack([side.lengths for side in sides])
+            matched = lengths.new_empty(len(sides) - 1, lengths.shape[1], orders)
+            for rows in parts:
+                one, *others = (side.of(rows) for side in sides)
+                matched[:, rows] = shared_ngrams(one, others, kinds, orders)
             blocks.append(_triples(lengths[:1].expand_as(lengths[1:]), lengths[1:], matched))
-        return self._best(torch.cat(blocks, -1), tokens[1:] > 0)
+        present = torch.stack([batch.lengths > 0 for batch in batches[1:]])
+        return self._best(torch.cat(blocks, -1), present)
 
     def _best(self, triples: Tensor, present: Tensor) -> Tensor:
         """Of the counts [R,...,3N] those of the present reference that scores best, [...,1+3N]."""
@@ -199,101 +198,42 @@ def _triples(hyp: Tensor, ref: Tensor, matched: Tensor) -> Tensor:
     return torch.stack([torch.where(other > 0, own, 0), other, matched], -1).flatten(-2)
 
 
-class _Laid:
-    """Batches of segments, ready to be laid out part by part as sequences of symbols.
-
-    The pieces of every token stand in one table, each token's followed by the ends that stand
-    behind a sequence: the last token of a segment takes them along.
-    """
-
-    def __init__(
-        self, batches: Sequence[TokenBatch], table: Pieces, first: Sequence[int], gap: int
-    ) -> None:
-        self.table, self.kinds, self.gap = table, table.kinds, gap
-        self.tokens = [batch.tokens + number for batch, number in zip(batches, first, strict=True)]
-        self.lengths = [batch.lengths for batch in batches]
-        self.upto = [[0, *batch.lengths.cumsum(0).tolist()] for batch in batches]
-
-    @classmethod
-    def of(cls, batches: Sequence[TokenBatch], what: str, orders: int) -> _Laid:
-        """The characters or words of batches."""
-        device = batches[0].device
-        batches, pieces, names = _pieces(batches, what)
-        gap = reach(len(names), orders)
-        spaced = {key: _spaced(own, gap) for key, own in {id(own): own for own in pieces}.items()}
-        tables: dict[tuple[int, bool], int] = {}  # where the strings of a side begin
-        parts: list[tuple[Tensor, Tensor, Tensor]] = []
-        first = []
-        for side, own in enumerate(pieces):
-            key = (id(own), side > 0)
-            if key not in tables:
-                tables[key] = sum(part[1].shape[0] for part in parts)
-                before = sum(part[0].shape[0] for part in parts)
-                ids, starts = spaced[id(own)]
-                ids = ids.masked_fill(ids == 0, len(names) + 1) if side else ids
-                parts.append((ids, starts + before, own.lengths))
-            first.append(tables[key])
-        ids, starts, lengths = (torch.cat(part).to(device) for part in zip(*parts, strict=True))
-        return cls(batches, Pieces(ids, starts, lengths, names), first, gap)
-
-    def sequences(self, rows: slice) -> Sequences:
-        """The pieces of some segments, those of each batch after those of the one before."""
-        tokens = torch.cat(
-            [
-                tokens[upto[rows.start] : upto[rows.stop]]
-                for tokens, upto in zip(self.tokens, self.upto, strict=True)
-            ]
-        )
-        lengths = torch.cat([lengths[rows] for lengths in self.lengths])
-        shape = (len(self.tokens), -1)
-        if not tokens.shape[0]:
-            return Sequences(tokens.to(torch.int64), lengths.view(shape), lengths.view(shape))
-        ends = lengths.cumsum(0)
-        behind = (lengths > 0) * self.gap
-        sizes = take(self.table.lengths, tokens)
-        sizes.index_add_(0, (ends - 1).clamp_min(0), behind)
-        upto = torch.cat([sizes.new_zeros(1), sizes.cumsum(0)])
-        symbols = take(self.table.ids, ranges(take(self.table.starts, tokens), sizes))
-        starts = take(upto, ends - lengths)
-        found = take(upto, ends) - starts - behind
-        return Sequences(symbols, starts.view(shape), found.view(shape))
-
-
-def _pieces(
-    batches: Sequence[TokenBatch], what: str
-) -> tuple[Sequence[TokenBatch], list[Pieces], list[str]]:
-    """The pieces of each batch's strings, numbered in common, and their names."""
+def _sequences(batches: Sequence[TokenBatch], what: str) -> tuple[list[Sequences], int]:
+    """The characters or words of batches, numbered in common, and how many kinds there are."""
     known = [batch.dictionary for batch in batches if batch.dictionary is not None]
     if not known:  # ids are characters
-        ids, tokens = torch.unique(
-            torch.cat([batch.tokens for batch in batches]), return_inverse=True
-        )
+        tokens = torch.cat([batch.tokens for batch in batches])
+        kinds, symbols = torch.unique(tokens, return_inverse=True)
         sizes = [batch.tokens.shape[0] for batch in batches]
-        number = ids.shape[0]
-        one = Pieces.of(np.arange(1, number + 1), [1] * number, [""] * number)
-        numbered = [
-            replace(batch, tokens=part)
-            for batch, part in zip(batches, torch.split(tokens, sizes), strict=True)
-        ]
-        return numbered, [one] * len(batches), one.names
-    pieces: list[Pieces] = [getattr(dictionary, what) for dictionary in known]
-    if all(own is pieces[0] for own in pieces):
-        return batches, pieces, pieces[0].names
-    different = list({id(own): own for own in pieces}.values())
-    names, maps = Dictionary.merge([Dictionary(own.names) for own in different])
+        sides = zip(batches, torch.split(symbols + 1, sizes), strict=True)
+        return [Sequences(own, batch.starts, batch.lengths) for batch, own in sides], len(kinds)
+    pieces, number = _in_common([getattr(dictionary, what) for dictionary in known])
+    return [_cut(batch, own) for batch, own in zip(batches, pieces, strict=True)], number
+
+
+def _in_common(pieces: list[Pieces]) -> tuple[list[Pieces], int]:
+    """Pieces of several dictionaries with one numbering of their kinds, and how many these are."""
+    different = {id(own): own for own in pieces}
+    if len(different) == 1:
+        return pieces, pieces[0].kinds
+    merged, numbers = Dictionary.merge([Dictionary(own.names) for own in different.values()])
     common = {
-        id(own): own._replace(ids=take(new + 1, own.ids - 1))
-        for own, new in zip(different, maps, strict=True)
+        key: own.renamed(new, merged.strings)
+        for (key, own), new in zip(different.items(), numbers, strict=True)
     }
-    return batches, [common[id(own)] for own in pieces], names.strings
+    return [common[id(own)] for own in pieces], len(merged)
 
 
-def _spaced(pieces: Pieces, gap: int) -> tuple[Tensor, Tensor]:
-    """The ids of pieces with so many zeros behind every string, and where the strings start."""
-    number = pieces.lengths.shape[0]
-    starts = pieces.starts + gap * torch.arange(number, device="cpu")
-    ids = pieces.ids.new_zeros(pieces.ids.shape[0] + gap * number)
-    return ids.index_copy_(0, ranges(starts, pieces.lengths), pieces.ids), starts
+def _cut(batch: TokenBatch, pieces: Pieces) -> Sequences:
+    """The pieces of each segment's tokens, end to end."""
+    ids = pieces.ids.to(batch.device)
+    if pieces.single:
+        return Sequences(take(ids, batch.tokens), batch.starts, batch.lengths)
+    sizes = take(pieces.lengths.to(batch.device), batch.tokens)
+    upto = torch.cat([sizes.new_zeros(1), sizes.cumsum(0)])
+    place = ranges(take(pieces.starts.to(batch.device), batch.tokens), sizes)
+    starts = take(upto, batch.starts)
+    return Sequences(take(ids, place), starts, take(upto, batch.starts + batch.lengths) - starts)
 
 
 def _as_tokens(batch: TokenBatch, what: str) -> TokenBatch:
@@ -301,12 +241,9 @@ def _as_tokens(batch: TokenBatch, what: str) -> TokenBatch:
     if batch.dictionary is None:
         return batch
     pieces: Pieces = getattr(batch.dictionary, what)
-    sizes = take(pieces.lengths.to(batch.device), batch.tokens)
-    upto = torch.cat([sizes.new_zeros(1), sizes.cumsum(0)])
-    place = ranges(take(pieces.starts.to(batch.device), batch.tokens), sizes)
-    lengths = take(upto, batch.starts + batch.lengths) - take(upto, batch.starts)
-    ids = take(pieces.ids.to(batch.device), place) - 1
-    return TokenBatch(ids, lengths, Dictionary(pieces.names), "none", batch.lowercase)
+    cut = _cut(batch, pieces)
+    names = Dictionary(pieces.names)
+    return TokenBatch(cut.symbols.to(torch.int64) - 1, cut.lengths, names, "none", batch.lowercase)
 
 
 def _behind(words: Occurrences, orders: int) -> Occurrences:
@@ -314,15 +251,17 @@ def _behind(words: Occurrences, orders: int) -> Occurrences:
     return words._replace(order=words.order + orders)
 
 
-def _parts(lengths: Tensor, words: bool) -> Iterator[slice]:
-    """Cut segments with lengths [S,B] into parts of a bounded number of symbols."""
-    per_token = 6 if words else 1  # characters of a word, about
-    sizes = (lengths.sum(0) * per_token).cumsum(0)
-    count = sizes.shape[0]
-    total = int(sizes[-1]) if count else 0
+def _parts(batches: Sequence[TokenBatch]) -> Iterator[Tensor]:
+    """Numbers of segments of similar length, in parts of a bounded number of symbols."""
+    lengths = torch.stack([batch.lengths for batch in batches]).sum(0)
+    order = argsort(lengths)
+    # a word has about six characters
+    per_token = 6 if batches[0].dictionary is not None and batches[0].tokenize != "char" else 1
+    sizes = (lengths[order] * per_token).cumsum(0)
+    total = int(sizes[-1]) if len(order) else 0
     full = torch.arange(_SYMBOLS, max(total, _SYMBOLS), _SYMBOLS, device=sizes.device)
     start = 0
-    for end in [*search(sizes, full).tolist(), count]:
+    for end in [*search(sizes, full).tolist(), len(order)]:
         if end > start:
-            yield slice(start, end)
+            yield order[start:end]
             start = end

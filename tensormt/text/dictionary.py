@@ -19,7 +19,7 @@ from torch import Tensor
 
 from tensormt.kernels import hashing
 
-__all__ = ["Dictionary", "Pieces", "string_buffers"]
+__all__ = ["Dictionary", "Pieces", "number_characters", "string_buffers"]
 
 
 _FEW = 128  # strings: up to here Python's own tables take less time than calls of Arrow
@@ -45,8 +45,18 @@ class Pieces(NamedTuple):
     def of(cls, ids: np.ndarray, lengths: Sequence[int] | np.ndarray, names: list[str]) -> Pieces:
         """From ids [n] and the number of pieces of each string."""
         sizes = torch.from_numpy(np.array(lengths, np.int64))
-        numbers = torch.from_numpy(ids.astype(np.int64).reshape(-1))
+        short = np.int16 if len(names) < (1 << 15) - 1 else np.int32
+        numbers = torch.from_numpy(ids.astype(short).reshape(-1))
         return cls(numbers, sizes.cumsum(0) - sizes, sizes, names)
+
+    def renamed(self, numbers: Tensor, names: list[str]) -> Pieces:
+        """The same pieces with other names, given the number among them of every old one."""
+        return Pieces.of(numbers.numpy()[self.ids.numpy() - 1] + 1, self.lengths.numpy(), names)
+
+    @property
+    def single(self) -> bool:
+        """Whether every string is one piece."""
+        return self.ids.shape == self.lengths.shape and bool((self.lengths == 1).all())
 
 
 def _chrf_words(word: str) -> list[str]:
@@ -123,11 +133,8 @@ class Dictionary:
         data, bounds = string_buffers(self.array)
         text = data[bounds[0] : bounds[-1]].tobytes().decode()
         codes = np.frombuffer(text.encode("utf-32-le"), np.uint32)
-        seen = np.zeros(int(codes.max(initial=0)) + 1, np.int32)
-        seen[codes] = 1
-        kinds = np.flatnonzero(seen)
-        ids = np.cumsum(seen, dtype=np.int32)[codes]
-        return Pieces.of(ids, pc.utf8_length(self.array).to_numpy(), [chr(k) for k in kinds])
+        ids, names = number_characters(codes)
+        return Pieces.of(ids + 1, pc.utf8_length(self.array).to_numpy(), names)
 
     @cached_property
     def words(self) -> Pieces:
@@ -147,6 +154,13 @@ class Dictionary:
 
     def __repr__(self) -> str:
         return f"Dictionary({len(self)} strings)"
+
+
+def number_characters(codes: np.ndarray) -> tuple[np.ndarray, list[str]]:
+    """Ids (int32 [n]) of n code points among the different ones, and these as strings."""
+    seen = np.bincount(codes) > 0
+    ids = np.take(np.cumsum(seen, dtype=np.int32) - 1, codes) if len(codes) else codes
+    return ids.astype(np.int32, copy=False), [chr(k) for k in np.flatnonzero(seen)]
 
 
 def string_buffers(array: pa.Array) -> tuple[np.ndarray, np.ndarray]:

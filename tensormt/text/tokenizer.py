@@ -27,7 +27,7 @@ import pyarrow as pa
 from tensormt.errors import TensorMTError
 from tensormt.typed import described
 
-__all__ = ["NATIVE", "check_name", "decode", "tokenize"]
+__all__ = ["NATIVE", "characters", "check_name", "decode", "tokenize"]
 
 NATIVE = ("13a", "none", "char", "spaced")
 
@@ -112,6 +112,29 @@ def tokenize(
     return pa.chunked_array(parts, pa.string()), np.concatenate(lengths)
 
 
+def characters(
+    lines: Sequence[str | bytes | None], lowercase: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
+    """The tokens of `char`: code points of B lines without white space, and their number a line."""
+    codes: list[np.ndarray] = [np.zeros(0, np.uint8)]
+    lengths: list[np.ndarray] = [np.zeros(0, np.int64)]
+    for first in range(0, len(lines), _CHUNK):
+        texts = _texts(lines[first : first + _CHUNK], first)
+        if lowercase:
+            texts = [line.lower() for line in texts]
+        buffer, data = _narrow_spaces(_buffer(texts, first, "char"))
+        space = np.frombuffer(buffer.translate(_TABLE), np.uint8) == _SPACE
+        start = np.greater(_starts(data, data, space, "char"), space)
+        lengths.append(np.diff(np.searchsorted(np.flatnonzero(start), np.flatnonzero(data == 10))))
+        text = buffer.translate(None, _SPACES)
+        codes.append(
+            np.frombuffer(text, np.uint8)
+            if text.isascii()
+            else np.frombuffer(text.decode().encode("utf-32-le"), np.uint32)
+        )
+    return np.concatenate(codes), np.concatenate(lengths)
+
+
 def _spaced(texts: list[str], first: int) -> tuple[pa.Array, np.ndarray]:
     """Words and the white space between them, a token each."""
     found = [_RUNS.findall(line) for line in texts]
@@ -191,13 +214,19 @@ def _wide_spaces(data: np.ndarray) -> np.ndarray:
     return np.concatenate([two, two + 1, three, three + 1, three + 2])
 
 
-def _cut(buffer: bytes, name: str) -> tuple[pa.Array, np.ndarray]:
-    """Cut a buffer of lines into tokens: an Arrow string array and the tokens a line, int64 [B]."""
+def _narrow_spaces(buffer: bytes) -> tuple[bytes, np.ndarray]:
+    """A buffer with ASCII white space alone, and its bytes as numbers."""
     data = np.frombuffer(buffer, np.uint8)
     if not buffer.isascii() and len(wide := _wide_spaces(data)):
         data = data.copy()
         data[wide] = 32
         buffer = data.tobytes()
+    return buffer, data
+
+
+def _cut(buffer: bytes, name: str) -> tuple[pa.Array, np.ndarray]:
+    """Cut a buffer of lines into tokens: an Arrow string array and the tokens a line, int64 [B]."""
+    buffer, data = _narrow_spaces(buffer)
     kind = np.frombuffer(buffer.translate(_TABLE), np.uint8)
     space = kind == _SPACE
     start = _starts(data, kind, space, name)

@@ -22,8 +22,8 @@ from tensormt.errors import TensorMTError
 from tensormt.given import chosen, flag, given, many, numbers, on_device
 from tensormt.kernels import hashing
 from tensormt.kernels.arrays import nonzero, ranges, repeat, take
-from tensormt.text.dictionary import Dictionary
-from tensormt.text.tokenizer import check_name
+from tensormt.text.dictionary import Dictionary, number_characters
+from tensormt.text.tokenizer import characters, check_name
 from tensormt.text.tokenizer import tokenize as cut
 
 __all__ = ["TokenBatch", "unify"]
@@ -59,10 +59,10 @@ class TokenBatch:
     ) -> list[TokenBatch]:
         """Tokenise several streams of lines into batches that share one dictionary."""
         check_name(tokenize)
-        parts = [
-            cut(lines_of(lines, binary=True), tokenize, lowercase)
-            for lines in items_of(streams, "streams")
-        ]
+        texts = [lines_of(lines, binary=True) for lines in items_of(streams, "streams")]
+        if tokenize == "char":
+            return cls._of_characters([characters(lines, lowercase) for lines in texts], lowercase)
+        parts = [cut(lines, tokenize, lowercase) for lines in texts]
         chunks = [chunk for strings, _ in parts for chunk in strings.chunks]
         encoded = pa.chunked_array(chunks, pa.string()).dictionary_encode().combine_chunks()
         if isinstance(encoded, pa.ChunkedArray):
@@ -74,6 +74,21 @@ class TokenBatch:
             for part, (_, lengths) in zip(
                 torch.split(tokens, [len(strings) for strings, _ in parts]), parts, strict=True
             )
+        ]
+
+    @classmethod
+    def _of_characters(
+        cls, parts: Sequence[tuple[np.ndarray, np.ndarray]], lowercase: bool
+    ) -> list[TokenBatch]:
+        """Batches of one dictionary from the code points and lengths of each."""
+        ids, names = number_characters(
+            np.concatenate([np.zeros(0, np.uint8), *(c for c, _ in parts)])
+        )
+        tokens = torch.split(torch.from_numpy(ids), [len(codes) for codes, _ in parts])
+        dictionary = Dictionary(names)
+        return [
+            cls(part, torch.from_numpy(lengths), dictionary, "char", lowercase)
+            for part, (_, lengths) in zip(tokens, parts, strict=True)
         ]
 
     @classmethod

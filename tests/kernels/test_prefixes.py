@@ -9,19 +9,13 @@ from hypothesis import strategies as st
 from pretend import Watch, home
 
 from tensormt.errors import TensorMTError
-from tensormt.kernels.prefixes import Sequences, reach, shared_ngrams
+from tensormt.kernels.prefixes import Sequences, shared_ngrams
 
 
-def sequences(sides, kinds, top):
-    """Sides of rows, with as many ends behind each row as are looked at."""
-    symbols, starts = [], []
-    for side, rows in enumerate(sides):
-        for row in rows:
-            starts.append(len(symbols))
-            symbols += row + [kinds + 1 if side else 0] * (reach(kinds, top) if row else 0)
-    found = (symbols, starts, [len(row) for rows in sides for row in rows])
-    flat, *tables = (torch.tensor(part, dtype=torch.int64, device="cpu") for part in found)
-    return Sequences(flat, *(table.view(len(sides), -1) for table in tables))
+def sequences(rows):
+    flat = torch.tensor([symbol for row in rows for symbol in row], dtype=torch.int64, device="cpu")
+    lengths = torch.tensor([len(row) for row in rows], dtype=torch.int64, device="cpu")
+    return Sequences(flat, lengths.cumsum(0) - lengths, lengths)
 
 
 def grams(row, n):
@@ -45,14 +39,14 @@ def test_equal_to_plain_counting(kinds, top, data):
     sides = data.draw(st.integers(2, 5))
     rows = data.draw(st.lists(st.tuples(*[st.lists(symbol, max_size=25)] * sides), max_size=5))
     one, *others = ([row[side] for row in rows] for side in range(sides))
-    found = shared_ngrams(sequences([one, *others], kinds, top), kinds, top)
+    found = shared_ngrams(sequences(one), [sequences(two) for two in others], kinds, top)
     assert found.tolist() == [expected(one, two, top) for two in others]
 
 
 def test_rows_too_long_for_short_sums():
     generator = torch.Generator().manual_seed(3)
     one, two = (torch.randint(1, 3, (40_000,), generator=generator).tolist() for _ in range(2))
-    found = shared_ngrams(sequences([[one], [two]], 2, 3), 2, 3)[0]
+    found = shared_ngrams(sequences([one]), [sequences([two])], 2, 3)[0]
     assert found.tolist() == expected([one], [two], 3)
 
 
@@ -60,12 +54,12 @@ def test_on_a_device():
     rows = [[1, 2, 1, 2, 3], [], [4]]
     others = [[2, 1, 2], [1], [4, 4]]
     with Watch():
-        pair = Sequences(*(part.to("cuda") for part in sequences([rows, others], 4, 3)))
-        found = shared_ngrams(pair, 4, 3)[0]
+        pair = [Sequences(*(part.to("cuda") for part in sequences(r))) for r in (rows, others)]
+        found = shared_ngrams(pair[0], pair[1:], 4, 3)[0]
     assert home(found).tolist() == expected(rows, others, 3)
 
 
 def test_too_many_kinds():
-    pair = sequences([[[1, 2]], [[1, 2]]], 2, 2)
+    one = sequences([[1, 2]])
     with pytest.raises(TensorMTError, match="different symbols are too many"):
-        shared_ngrams(pair, 1 << 40, 2)
+        shared_ngrams(one, [one], 1 << 40, 2)
