@@ -23,7 +23,6 @@ from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 from sacrebleu.tokenizers.tokenizer_char import TokenizerChar
 from sacrebleu.tokenizers.tokenizer_none import NoneTokenizer
 
-from tensormt.text.tokenizer import tokenize
 from tensormt.text.tokens import TokenBatch
 
 PEERS = {"13a": Tokenizer13a(), "none": NoneTokenizer(), "char": TokenizerChar()}
@@ -79,10 +78,8 @@ def compare(lines: list[str]) -> int:
         chunk = lines[first : first + 5000]
         for name, peer in PEERS.items():
             for lowercase in (False, True):
-                found, lengths = tokenize(chunk, name, lowercase)
-                flat = iter(found.to_pylist())
-                for line, count in zip(chunk, lengths.tolist(), strict=True):
-                    ours = [next(flat) for _ in range(count)]
+                found = TokenBatch.from_text(chunk, name, lowercase).to_tokens()
+                for line, ours in zip(chunk, found, strict=True):
                     theirs = peer((line.lower() if lowercase else line).rstrip()).split()
                     if ours != theirs:
                         print(f"{name}, lowercase={lowercase}: {line!r}\n  {ours}\n  {theirs}")

@@ -3,7 +3,7 @@
 A metric declares it (`metric.reads`); whoever has texts asks for it and prepares the batches
 (`tensormt.texts`), so that nobody needs to know a metric's class.
 
-    Tokens("13a", lowercase=False)      a TokenBatch; the metric lowers the case itself
+    Tokens("13a", lowercase=False)      a TokenBatch; the metric lowers the case of words itself
     Trees("constituency")               a TreeBatch of bracketed trees
     Trees("dependency")                 a TreeBatch of either kind: head rules turn brackets
     Several((…, …))                     Views: the same segments in each of these readings
@@ -19,6 +19,7 @@ import torch
 from torch import Tensor
 
 from tensormt.errors import TensorMTError
+from tensormt.text.tokenizer import CHARACTERS
 from tensormt.text.tokens import TokenBatch
 from tensormt.trees.batch import TreeBatch
 
@@ -43,6 +44,11 @@ class Tokens:
     tokenize: str = "13a"
     lowercase: bool = False
 
+    @property
+    def cut(self) -> tuple[str, bool]:
+        """How text is cut, and whether in lower case: Σ alone cannot know that it ends a word."""
+        return self.tokenize, self.lowercase and self.tokenize in CHARACTERS
+
     def check(self, metric: str, batch: Any) -> None:
         """Raise unless the batch holds tokens; a batch brings its own tokenisation."""
         if not isinstance(batch, TokenBatch):
@@ -53,7 +59,7 @@ class Tokens:
 
     def none(self) -> TokenBatch:
         """A batch without segments."""
-        return TokenBatch.from_text([], self.tokenize)
+        return TokenBatch.from_text([], *self.cut)
 
     def of(self, batch: TokenBatch) -> Tokens:
         """The reading that a batch of tokens really gives to this metric."""

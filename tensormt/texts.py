@@ -84,7 +84,7 @@ class Texts:
             return [Views(stream) for stream in zip(*parts, strict=True)]
         if not isinstance(reading, Tokens) and not self._parses:
             return self._all_trees()
-        key = reading.tokenize if isinstance(reading, Tokens) else "trees"
+        key = reading.cut if isinstance(reading, Tokens) else "trees"
         if key not in self._made:
             batch = self.different(reading)
             self._made[key] = [batch[_slice(index)] for index in self._number()]
@@ -103,7 +103,7 @@ class Texts:
         self._number()
         lines = list(self._numbers)
         if isinstance(reading, Tokens):
-            return TokenBatch.from_text(lines, reading.tokenize).to(self.device)
+            return TokenBatch.from_text(lines, *reading.cut).to(self.device)
         if not self._parses:
             return self._first_trees(len(lines))
         assert callable(self.trees)
@@ -145,7 +145,7 @@ class Texts:
         streams = self.read(reading)
         if not isinstance(reading, Tokens):
             return streams[:hyps], streams[hyps:]
-        key = ("references", reading.tokenize, hyps)
+        key = ("references", reading.cut, hyps)
         if key not in self._made:
             self._made[key] = References(streams[hyps:])
         return streams[:hyps], self._made[key]

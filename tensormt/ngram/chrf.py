@@ -32,6 +32,7 @@ from tensormt.ngram.comparison import Comparison
 from tensormt.ngram.frequencies import Frequencies
 from tensormt.reading import Tokens
 from tensormt.text.dictionary import Dictionary, Pieces
+from tensormt.text.tokenizer import CHARACTERS
 from tensormt.text.tokens import TokenBatch, unify
 from tensormt.typed import Number, Whole, YesNo
 
@@ -66,7 +67,8 @@ class ChrF(NgramMetric):
         self.whitespace: bool = YesNo("whitespace", False, "").check(whitespace)
         self.eps_smoothing: bool = YesNo("eps_smoothing", False, "").check(eps_smoothing)
         # characters alone need no words
-        tokenize = "spaced" if whitespace else "none" if word_order else "char"
+        spaces = ("char", "letters"), ("none", "spaced")
+        tokenize = spaces[word_order > 0][whitespace]
         super().__init__(char_order, tokenize, lowercase)
 
     def options(self) -> dict[str, object]:
@@ -256,8 +258,8 @@ def _parts(batches: Sequence[TokenBatch]) -> Iterator[Tensor]:
     lengths = torch.stack([batch.lengths for batch in batches]).sum(0)
     order = argsort(lengths)
     # a word has about six characters
-    per_token = 6 if batches[0].dictionary is not None and batches[0].tokenize != "char" else 1
-    sizes = (lengths[order] * per_token).cumsum(0)
+    words = batches[0].dictionary is not None and batches[0].tokenize not in CHARACTERS
+    sizes = (lengths[order] * (6 if words else 1)).cumsum(0)
     total = int(sizes[-1]) if len(order) else 0
     full = torch.arange(_SYMBOLS, max(total, _SYMBOLS), _SYMBOLS, device=sizes.device)
     start = 0

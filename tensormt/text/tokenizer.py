@@ -27,9 +27,10 @@ import pyarrow as pa
 from tensormt.errors import TensorMTError
 from tensormt.typed import described
 
-__all__ = ["NATIVE", "characters", "check_name", "decode", "tokenize"]
+__all__ = ["CHARACTERS", "NATIVE", "characters", "check_name", "decode", "tokenize"]
 
-NATIVE = ("13a", "none", "char", "spaced")
+CHARACTERS = ("char", "letters")  # every character but white space, and every character
+NATIVE = ("13a", "none", *CHARACTERS, "spaced")
 
 _SPACE, _ALONE, _STOP, _DIGIT, _DASH = 1, 2, 3, 4, 5
 _SPACES = bytes([*range(9, 14), *range(28, 33)])
@@ -94,7 +95,10 @@ def decode(data: bytes, source: str = "text") -> list[str]:
 def tokenize(
     lines: Sequence[str | bytes | None], name: str = "13a", lowercase: bool = False
 ) -> tuple[pa.ChunkedArray, np.ndarray]:
-    """The tokens of B lines, as one Arrow string array, and their number a line, int64 [B]."""
+    """The tokens of B lines, as one Arrow string array, and their number a line, int64 [B].
+
+    Those of CHARACTERS are given by `characters`.
+    """
     foreign = None if name in NATIVE else _foreign(name)
     parts: list[pa.Array] = []
     lengths: list[np.ndarray] = [np.zeros(0, np.int64)]
@@ -113,20 +117,25 @@ def tokenize(
 
 
 def characters(
-    lines: Sequence[str | bytes | None], lowercase: bool = False
+    lines: Sequence[str | bytes | None], name: str = "char", lowercase: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The tokens of `char`: code points of B lines without white space, and their number a line."""
+    """The code points of B lines, and their number a line, int64 [B]; `char`: but white space."""
     codes: list[np.ndarray] = [np.zeros(0, np.uint8)]
     lengths: list[np.ndarray] = [np.zeros(0, np.int64)]
     for first in range(0, len(lines), _CHUNK):
         texts = _texts(lines[first : first + _CHUNK], first)
         if lowercase:
             texts = [line.lower() for line in texts]
-        buffer, data = _narrow_spaces(_buffer(texts, first, "char"))
-        space = np.frombuffer(buffer.translate(_TABLE), np.uint8) == _SPACE
-        start = np.greater(_starts(data, data, space, "char"), space)
-        lengths.append(np.diff(np.searchsorted(np.flatnonzero(start), np.flatnonzero(data == 10))))
-        text = buffer.translate(None, _SPACES)
+        if name == "letters":
+            text = b"".join(_encoded(texts, first))
+            lengths.append(np.fromiter(map(len, texts), np.int64, len(texts)))
+        else:
+            buffer, data = _narrow_spaces(_buffer(texts, first, name))
+            space = np.frombuffer(buffer.translate(_TABLE), np.uint8) == _SPACE
+            # the continuation bytes of UTF-8 read as -128 to -65
+            start = np.flatnonzero(np.greater(data.view(np.int8) > -65, space))
+            lengths.append(np.diff(np.searchsorted(start, np.flatnonzero(data == 10))))
+            text = buffer.translate(None, _SPACES)
         codes.append(
             np.frombuffer(text, np.uint8)
             if text.isascii()
@@ -181,9 +190,13 @@ def _buffer(texts: list[str], first: int, name: str) -> bytes:
 
 
 def _joined(texts: list[str], first: int) -> bytes:
+    return b"\n".join([b"", *_encoded(texts, first), b""])
+
+
+def _encoded(texts: list[str], first: int) -> list[bytes]:
+    """Every line in UTF-8: joined first, one beyond Latin letters would widen the whole chunk."""
     try:
-        # line by line: one line beyond Latin letters would otherwise widen the whole chunk
-        return b"\n".join([b"", *map(str.encode, texts), b""])
+        return [*map(str.encode, texts)]
     except UnicodeEncodeError as error:
         line = first + next(k for k, text in enumerate(texts, 1) if text is error.object)
         raise TensorMTError(
@@ -229,7 +242,7 @@ def _cut(buffer: bytes, name: str) -> tuple[pa.Array, np.ndarray]:
     buffer, data = _narrow_spaces(buffer)
     kind = np.frombuffer(buffer.translate(_TABLE), np.uint8)
     space = kind == _SPACE
-    start = _starts(data, kind, space, name)
+    start = _starts(kind, space, name)
     np.greater(start, space, out=start)
     end = np.empty_like(start)
     np.logical_or(start[1:], space[1:], out=end[:-1])
@@ -244,14 +257,10 @@ def _cut(buffer: bytes, name: str) -> tuple[pa.Array, np.ndarray]:
     return strings, np.diff(np.searchsorted(first, np.flatnonzero(data == 10)))
 
 
-def _starts(data: np.ndarray, kind: np.ndarray, space: np.ndarray, name: str) -> np.ndarray:
+def _starts(kind: np.ndarray, space: np.ndarray, name: str) -> np.ndarray:
     """Where a token may start, bool [n]; what is white space is left to the caller."""
-    start = np.empty(len(data), bool)
+    start = np.empty(len(kind), bool)
     start[0] = False
-    if name == "char":
-        # every byte but the continuation bytes of UTF-8, which read as -128 to -65
-        np.greater(data.view(np.int8), -65, out=start)
-        return start
     if name != "13a":
         start[1:] = space[:-1]
         return start

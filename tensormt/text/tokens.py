@@ -23,7 +23,7 @@ from tensormt.given import chosen, flag, given, many, numbers, on_device
 from tensormt.kernels import hashing
 from tensormt.kernels.arrays import nonzero, ranges, repeat, take
 from tensormt.text.dictionary import Dictionary, number_characters
-from tensormt.text.tokenizer import characters, check_name
+from tensormt.text.tokenizer import CHARACTERS, characters, check_name
 from tensormt.text.tokenizer import tokenize as cut
 
 __all__ = ["TokenBatch", "unify"]
@@ -60,8 +60,9 @@ class TokenBatch:
         """Tokenise several streams of lines into batches that share one dictionary."""
         check_name(tokenize)
         texts = [lines_of(lines, binary=True) for lines in items_of(streams, "streams")]
-        if tokenize == "char":
-            return cls._of_characters([characters(lines, lowercase) for lines in texts], lowercase)
+        if tokenize in CHARACTERS:
+            codes = [characters(lines, tokenize, lowercase) for lines in texts]
+            return cls._of_characters(codes, tokenize, lowercase)
         parts = [cut(lines, tokenize, lowercase) for lines in texts]
         chunks = [chunk for strings, _ in parts for chunk in strings.chunks]
         encoded = pa.chunked_array(chunks, pa.string()).dictionary_encode().combine_chunks()
@@ -78,7 +79,7 @@ class TokenBatch:
 
     @classmethod
     def _of_characters(
-        cls, parts: Sequence[tuple[np.ndarray, np.ndarray]], lowercase: bool
+        cls, parts: Sequence[tuple[np.ndarray, np.ndarray]], tokenize: str, lowercase: bool
     ) -> list[TokenBatch]:
         """Batches of one dictionary from the code points and lengths of each."""
         ids, names = number_characters(
@@ -87,7 +88,7 @@ class TokenBatch:
         tokens = torch.split(torch.from_numpy(ids), [len(codes) for codes, _ in parts])
         dictionary = Dictionary(names)
         return [
-            cls(part, torch.from_numpy(lengths), dictionary, "char", lowercase)
+            cls(part, torch.from_numpy(lengths), dictionary, tokenize, lowercase)
             for part, (_, lengths) in zip(tokens, parts, strict=True)
         ]
 

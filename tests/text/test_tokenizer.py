@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
 from tensormt.errors import TensorMTError
-from tensormt.text.tokenizer import check_name, decode, tokenize
+from tensormt.text.tokenizer import CHARACTERS, characters, check_name, decode, tokenize
 
 PIECES = [
     *"..,,--0159aAbΣσ'",
@@ -28,8 +28,12 @@ texts = st.one_of(
 
 
 def tokens(lines: list[str], name: str = "13a", lowercase: bool = False) -> list[list[str]]:
-    strings, lengths = tokenize(lines, name, lowercase)
-    flat = iter(strings.to_pylist())
+    if name in CHARACTERS:
+        codes, lengths = characters(lines, name, lowercase)
+        flat = map(chr, codes.tolist())
+    else:
+        strings, lengths = tokenize(lines, name, lowercase)
+        flat = iter(strings.to_pylist())
     split = [[next(flat) for _ in range(n)] for n in lengths.tolist()]
     assert next(flat, None) is None
     return split
@@ -81,6 +85,7 @@ def test_white_space_and_characters(lines: list[str], lowercase: bool) -> None:
     assert tokens(lines, "char", lowercase) == [
         [letter for letter in line if not letter.isspace()] for line in cased
     ]
+    assert tokens(lines, "letters", lowercase) == [list(line) for line in cased]
 
 
 def test_every_character_of_white_space() -> None:
