@@ -34,7 +34,7 @@ import reward
 import sacrebleu
 import syntax
 import torch
-from fair import Row, machine, race
+from fair import Row, forget, machine, race
 from nltk.translate.nist_score import corpus_nist
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
@@ -155,7 +155,7 @@ def of_tokens() -> Jobs:
     cut = Tokenizer13a()
 
     def tokens() -> list[str]:
-        ngram.forget()
+        forget()
         return [cut(line) for line in hyps]
 
     batch = make(hyps)
@@ -165,11 +165,11 @@ def of_tokens() -> Jobs:
     segment, corpus = sacrebleu.BLEU(effective_order=True), sacrebleu.BLEU()
 
     def sentences() -> list[float]:
-        ngram.forget()
+        forget()
         return [segment.sentence_score(hyps[k], own[k]).score for k in range(few)]
 
     def whole() -> float:
-        ngram.forget()
+        forget()
         return corpus.corpus_score(hyps, refs).score
 
     bleu = tm.BLEU()
@@ -288,7 +288,7 @@ def one_at_a_time() -> Jobs:
     make, bleu = tm.TokenBatch.from_text, tm.BLEU()
 
     def sentences() -> list[float]:
-        ngram.forget()
+        forget()
         return [
             segment.sentence_score(h, [r]).score for h, r in zip(systems[0], first, strict=True)
         ]

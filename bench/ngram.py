@@ -32,12 +32,11 @@ os.environ["OMP_NUM_THREADS"] = os.environ["RAYON_NUM_THREADS"] = "1"
 
 import bleuscore
 import torch
-from fair import in_turn
+from fair import forget, in_turn
 from nltk.translate.nist_score import corpus_nist
 from sacrebleu.metrics import BLEU as SacreBLEU
 from sacrebleu.metrics import CHRF
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
-from sacrebleu.tokenizers.tokenizer_re import TokenizerRegexp
 from torchmetrics.functional.text import sacre_bleu_score
 
 from tensormt.ngram import BLEU, BM, BMA, NIST, NM, ChrF, References
@@ -82,12 +81,6 @@ def made(segments: int, seed: int = 1) -> tuple[list[list[str]], list[list[str]]
     ]
     streams = [[noisy(tokens, 0.3) for tokens in hidden] for _ in range(SYSTEMS + 2)]
     return streams[:SYSTEMS], streams[SYSTEMS:]
-
-
-def forget() -> None:
-    """Empty the caches of sacrebleu's tokeniser."""
-    Tokenizer13a.__call__.cache_clear()
-    TokenizerRegexp.__call__.cache_clear()
 
 
 def check(name: str, ours: float, theirs: float, within: float) -> None:
