@@ -1,12 +1,14 @@
 """Which metric agrees best with people: single ones, and the means that were tried for `blend`.
 
     python bench/blend.py --data FOLDER [--cache FOLDER] [--sets webnlg20 …] [--candidates]
+        [--unseen]
 
 FOLDER holds one folder a set with segments.jsonl. For every set and human score: Pearson over all
 outputs, the share of pairs of outputs of one source that the metric orders as people do (a tie of
 the metric counts half), and Pearson over systems. Intervals: 95% of 1,000 draws of segments, of the
 difference to BLEU-4 and to chrF. Nothing is trained and nothing chosen per set. In the means at the
 end, pairs are also averaged without wmt17_deen, which has 29 of them: one is .004 of the mean.
+--unseen: ten other human scores of the same outputs, which the search does not use.
 bench/blend_search.py is how the members were found.
 """
 
@@ -25,12 +27,20 @@ from tensormt.parser.cache import CachedParser
 from tensormt.registry import make
 
 SETS: dict[str, dict] = {
-    "webnlg20": {"human": ["fluency", "correctness"]},
-    "summeval": {"human": ["fluency", "relevance"], "without": ["Human-H"], "most": 10},
-    "wmt23_zhen_mqm": {"human": ["mqm"]},
+    "webnlg20": {
+        "human": ["fluency", "correctness"],
+        "unseen": ["datacoverage", "relevance", "textstructure"],
+    },
+    "summeval": {
+        "human": ["fluency", "relevance"],
+        "unseen": ["coherence", "consistency"],
+        "without": ["Human-H"],
+        "most": 10,
+    },
+    "wmt23_zhen_mqm": {"human": ["mqm"], "unseen": ["accuracy", "fluency"]},
     "e2e17": {"human": ["quality_z", "naturalness_z"]},
     "wmt17_deen": {"human": ["da_z"]},
-    "ted21_zhen": {"human": ["mqm"]},
+    "ted21_zhen": {"human": ["mqm"], "unseen": ["accuracy", "fluency", "style"]},
 }
 SINGLE = {
     "BLEU-4": "bleu",
@@ -133,6 +143,9 @@ def main() -> None:
     parser.add_argument("--cache", type=Path)
     parser.add_argument("--sets", nargs="+", default=list(SETS), choices=list(SETS))
     parser.add_argument("--candidates", action="store_true", help="also the means that were tried")
+    parser.add_argument(
+        "--unseen", action="store_true", help="human scores that the search does not use"
+    )
     parser.add_argument("--draws", type=int, default=1000)
     options = parser.parse_args()
     torch.set_num_threads(1)
@@ -140,11 +153,12 @@ def main() -> None:
     metrics = {**SINGLE, **(CANDIDATES if options.candidates else {})}
     sums: dict[str, list[Tensor]] = {name: [] for name in metrics}
     many = []  # whether a human score has pairs enough to count
-    for name in options.sets:
+    which = "unseen" if options.unseen else "human"
+    for name in (name for name in options.sets if which in SETS[name]):
         test = load(options.data, name)
         texts = collect_texts(test, trees)
         found = {key: score_metric(make(spec), key, test, texts) for key, spec in metrics.items()}
-        for human in SETS[name]["human"]:
+        for human in SETS[name][which]:
             agreement = Agreement(test.scores(human), options.draws)
             figures = {}
             for key, scores in found.items():
