@@ -86,7 +86,7 @@ class Trees:
         if self.kind == "constituency" and batch.kind == "dependency":
             raise TensorMTError(
                 f"{metric} compares constituency trees but the batch holds dependency trees: "
-                "use HWCM, DSTM or DTKM (dblend in place of blend), or give bracketings"
+                "use HWCM, DSTM or DTKM, or give bracketings"
             )
 
 

@@ -163,13 +163,12 @@ ENTRIES: dict[str, Entry] = {
 
 
 # means with a name of their own
-MEANS = {
-    "blend": "chrf:lowercase=yes+bleu:lowercase=yes+hwcm:max_length=1,balance=f1"
-    "+stm:max_depth=2,balance=f1",
-    # the same where there are dependency trees only
-    "dblend": "chrf:lowercase=yes+bleu:lowercase=yes+hwcm:max_length=1,balance=f1"
-    "+dstm:max_depth=2,balance=f1",
-}
+_BLEND = (
+    "chrf:beta=1,lowercase=yes,whitespace=yes+hwcm:max_length=1,balance=f1"
+    "+hwcm:max_length=3,balance=brevity"
+)
+# dblend: its name from the time when blend compared constituents
+MEANS = {"blend": _BLEND, "dblend": _BLEND}
 
 
 class _Classes(Mapping[str, "type[Metric[Any]]"]):

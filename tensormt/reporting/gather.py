@@ -36,7 +36,7 @@ _SHORTEST = 3  # characters of an n-gram worth a tally
 class Leaf(NamedTuple):
     """What one metric matched, by itself or as a member of the mean that the page shows.
 
-    `name`: "stm", or "blend: STM"; its score counts `weight` times in that of `metric`; `columns`
+    `name`: "stm", or "blend: chrF"; its score counts `weight` times in that of `metric`; `columns`
     are its statistics among those of that metric, None for all.
     """
 
