@@ -163,12 +163,10 @@ ENTRIES: dict[str, Entry] = {
 
 
 # means with a name of their own
-_BLEND = (
-    "chrf:beta=1,lowercase=yes,whitespace=yes+hwcm:max_length=1,balance=f1"
-    "+hwcm:max_length=3,balance=brevity"
-)
-# dblend: its name from the time when blend compared constituents
-MEANS = {"blend": _BLEND, "dblend": _BLEND}
+MEANS = {
+    "blend": "chrf:beta=1,lowercase=yes,whitespace=yes+hwcm:max_length=1,balance=f1"
+    "+hwcm:max_length=3,balance=brevity",
+}
 
 
 class _Classes(Mapping[str, "type[Metric[Any]]"]):

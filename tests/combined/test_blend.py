@@ -57,9 +57,8 @@ def chains_brevity(hyp, refs):
     return penalty * sum(found) / len(found)
 
 
-@pytest.mark.parametrize("name", ["blend", "dblend"])
-def test_blend_by_its_definition(name):
-    found = tm.score(HYPS, REFS, [name], parser=Chain()).segments[name]
+def test_blend_by_its_definition():
+    found = tm.score(HYPS, REFS, ["blend"], parser=Chain()).segments["blend"]
     letters = CHRF(beta=1, lowercase=True, whitespace=True)
     for k, hyp in enumerate(HYPS):
         refs = [row[k] for row in REFS if row[k]]
