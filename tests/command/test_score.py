@@ -263,7 +263,7 @@ def long(tmp_path_factory):
 
 def _disturbed(folder, out):
     files = str(folder / "ref1.txt"), "-i", str(folder / "sysA.txt")
-    more = ("-m", "bleu", "nist", "bm", "--chunk", "20", "--segments", str(out))
+    more = ("-m", "bleu", "nist", "bm", "--chunk", "10", "--segments", str(out))
     return ("score", *files, *more)
 
 
