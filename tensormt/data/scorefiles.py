@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Any
 
-from tensormt.data.shards import filesystem, open_input, replace
+from tensormt.data.storage import filesystem, open_input, replace
 from tensormt.errors import TensorMTError
 
 __all__ = ["SUFFIXES", "ScoreFile", "read_footer", "read_json", "sweep", "write_json"]

@@ -22,7 +22,8 @@ from torch import Tensor
 
 from tensormt.data.records import Columns, digest
 from tensormt.data.scorefiles import SUFFIXES, read_footer, sweep, write_json
-from tensormt.data.shards import Shard, cut, filesystem, find
+from tensormt.data.shards import Shard, cut, find
+from tensormt.data.storage import filesystem
 from tensormt.errors import TensorMTError
 from tensormt.kernels.exact import carried, from_words
 from tensormt.scale.cluster import Cluster
@@ -169,7 +170,8 @@ def _done(job: Job, shards: Sequence[Shard], fingerprint: str) -> dict[int, Task
                 "or use --overwrite"
             )
         known, start, stop, mark, read = footer["input"]
-        same = (start, stop) == (shard.start, shard.stop)
+        same = (start, stop, footer.get("skip")) == (shard.start, shard.stop, shard.skip)
+        same = same and shard.rows in (None, footer["rows"])
         untouched = (known, mark) == (shard.path, shard.mark)
         if not same or not (untouched or digest(shard, job.columns) == read):
             raise TensorMTError(
@@ -260,6 +262,7 @@ def _facts(summary: Summary, shards: Sequence[Shard], done: dict[int, Task]) -> 
                 "input": shard.path,
                 "start": shard.start,
                 "stop": shard.stop,
+                **({} if shard.skip is None else {"skip": shard.skip}),
                 "rows": done[shard.number]["rows"],
                 "skipped": done[shard.number]["skipped"],
                 "hash": done[shard.number]["input"][4],

@@ -15,7 +15,8 @@ from typing import Any
 
 from tensormt.data.records import Columns
 from tensormt.data.scorefiles import SUFFIXES
-from tensormt.data.shards import Shard, fetched
+from tensormt.data.shards import Shard
+from tensormt.data.storage import fetched
 from tensormt.errors import TensorMTError
 from tensormt.metric import Metric
 from tensormt.ngram.frequencies import Frequencies

@@ -25,7 +25,8 @@ from torch import Tensor
 from tensormt.data.corpora import Chunk
 from tensormt.data.records import Bad, Record, id_type, records
 from tensormt.data.scorefiles import ScoreFile, read_footer
-from tensormt.data.shards import Shard, place, stored
+from tensormt.data.shards import Shard, place
+from tensormt.data.storage import stored
 from tensormt.errors import TensorMTError
 from tensormt.kernels.exact import carried, to_words
 from tensormt.ngram.frequencies import Frequencies
@@ -121,6 +122,7 @@ class Worker:
                 "format": FORMAT,
                 "fingerprint": task["fingerprint"],
                 "input": [shard.path, shard.start, shard.stop, shard.mark, digest.hexdigest()],
+                "skip": shard.skip,
                 "rows": rows,
                 "skipped": skipped,
                 "errors": told,
