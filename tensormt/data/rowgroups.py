@@ -1,9 +1,9 @@
 """Row groups of Parquet files: where to cut them, how to read a part, and what was read.
 
 Writers put up to a million rows into one group, so a group is also cut by rows. Parquet has no
-index of rows: whoever reads a part decodes the rows before it and drops them, at a twentieth of
-what scoring them costs. So that this stays small, a file of one group is cut into 16 parts at most,
-and a group into 4 where there are many of them.
+index of rows: whoever reads a part decodes the rows before it and drops them, each at a thirtieth
+of what BLEU costs. So that this stays small, a file of one group is cut into 16 parts at most, and
+a group into 4 where there are many of them.
 """
 
 from __future__ import annotations

@@ -71,17 +71,6 @@ def test_documents_are_those_of_score(tmp_path, workers, size, form):
     assert len(found.outputs) > (2 if size < 1 << 20 else 1)
 
 
-@pytest.mark.heavy(needs="ray")
-def test_documents_on_ray(tmp_path):
-    some = named(300)
-    data = spread(tmp_path / "data", some)
-    found = score_files(
-        [data], tmp_path / "out", METRICS, workers=2, shard_bytes=4000, doc="doc", documents=True,
-        engine="ray",
-    )  # fmt: skip
-    assert list(found.documents.items()) == expected(tmp_path, some)
-
-
 def test_documents_of_trees_take_means(tmp_path):
     trees = [
         "(S (NP (DT the) (NN dog)) (VP (VBD ran)))",
