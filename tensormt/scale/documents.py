@@ -77,7 +77,8 @@ def recall(job: Job, shard: Shard) -> Sums:
 def forget(job: Job) -> None:
     """Remove all that `keep` wrote in the folder."""
     system, folder = filesystem(f"{job.out}/documents")
-    for path in system.glob(f"{folder}/*.parquet"):
+    names = system.ls(folder, detail=False) if system.isdir(folder) else []
+    for path in (name for name in names if name.endswith(".parquet")):
         read_footer(f"{job.out}/documents/{path.rpartition('/')[2]}")  # raises where it is not ours
         system.rm(path)
 
