@@ -135,6 +135,23 @@ def test_outputs_from_before_groups_were_cut_are_taken(tmp_path):
     assert output.stat().st_mtime_ns == stamp
 
 
+@pytest.mark.parametrize("change", [{"skip": 71}, {"skip": None}, {"rows": 70}])
+def test_cuts_of_another_version_are_refused(tmp_path, change):
+    """The file is the same, and so are the names of the shards; their rows would not be."""
+    path, out = tmp_path / "one.parquet", tmp_path / "out"
+    size = write(path, rows(300)) // 4
+    score_files([path], out, ["bleu"], workers=1, shard_bytes=size)
+    output = out / "00000-one-0001.parquet"
+    footer = json.loads(pq.read_metadata(output).metadata[b"tensormt"])
+    assert (footer["skip"], footer["rows"]) == (75, 75)
+    table = pq.read_table(output)
+    pq.write_table(
+        table.replace_schema_metadata({b"tensormt": json.dumps(footer | change)}), output
+    )
+    with pytest.raises(TensorMTError, match=r"0001.parquet holds scores of another input"):
+        score_files([path], out, ["bleu"], workers=1, shard_bytes=size)
+
+
 def test_a_plan_counts_the_parts(tmp_path):
     path = tmp_path / "one.parquet"
     weight = write(path, rows(300))
