@@ -3,6 +3,7 @@
     python bench/scale.py [--rows N] [--metrics M…] [--engines local ray]
     python bench/scale.py --memory 5000000 [--workers N]
     python bench/scale.py --cost FOLDER [--rows N]
+    python bench/scale.py --groups 200000
 
 Rows of Zipf-like words (one reference, 20 words on average) go to JSONL files in a temporary
 folder. Before anything is timed, segment and corpus scores of two workers are compared with
@@ -18,6 +19,9 @@ resident set of the driver and of the largest worker.
 `--cost FOLDER` takes real rows (`segments.jsonl` of a human-judged set: every system against the
 first reference) and prints what a million of them cost on one core: n-grams, parsing, and metrics
 on the parses (from bracketed rows). Processor time of one worker, reading and writing included.
+
+`--groups N` writes N rows as one row group of a Parquet file, and prints what a worker's processor
+time is when the group is cut into parts, each of which decodes the rows before it.
 """
 
 import argparse
@@ -34,10 +38,12 @@ from pathlib import Path
 
 os.environ["OMP_NUM_THREADS"] = "1"
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
 
 import tensormt as tm
+from tensormt.data.rowgroups import batches, open_parquet
 from tensormt.scale import score_files
 
 BLOCK = 20_000
@@ -212,6 +218,33 @@ def cost(home: Path, folder: Path, most: int) -> None:
         print(f"{name:34} {best / len(rows) * 1e6:9,.0f}")
 
 
+def groups(home: Path, rows: int) -> None:
+    """One row group in 1, 4 and 16 parts: the same scores, and what skipping rows costs."""
+    block, path = made(min(rows, BLOCK)), home / "one.parquet"
+    own = [block[k % len(block)] for k in range(rows)]
+    columns = {
+        "hypothesis": [f"{row['hypothesis']} {k}" for k, row in enumerate(own)],
+        "references": [[f"{row['reference']} {k}"] for k, row in enumerate(own)],
+    }
+    pq.write_table(pa.table(columns), path, row_group_size=rows)
+    group = pq.read_metadata(path).row_group(0)
+    print(f"{rows:,} rows in one group: {group.total_byte_size / 2**20:.0f} MB, unpacked")
+    score_files([path], home / "warm", ["bleu"], workers=1)
+    began = time.process_time()
+    with open_parquet(str(path)) as file:
+        (last,) = batches(file, [0], list(columns), rows - 1, 1)
+    assert last.num_rows == 1
+    print(f"skipping: {(time.process_time() - began) / rows * 1e6:.2f} CPU µs a row")
+    corpora = []
+    for number in (1, 4, 16):
+        size = group.total_byte_size // number
+        found = score_files([path], home / f"parts-{number}", ["bleu"], workers=1, shard_bytes=size)
+        corpora.append(found.corpus)
+        micro = found.cpu_seconds / rows * 1e6
+        print(f"{len(found.outputs):3} parts: {micro:.1f} CPU µs a row", flush=True)
+    assert corpora[0] == corpora[1] == corpora[2]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rows", type=int, default=100_000)
@@ -220,6 +253,7 @@ def main() -> None:
     parser.add_argument("--engines", nargs="+", default=["local"])
     parser.add_argument("--memory", type=int, metavar="ROWS")
     parser.add_argument("--cost", type=Path, metavar="FOLDER")
+    parser.add_argument("--groups", type=int, metavar="ROWS")
     parser.add_argument("--workers", type=int, default=2)
     args = parser.parse_args()
     torch.set_num_threads(1)
@@ -231,6 +265,9 @@ def main() -> None:
             return
         if args.cost:
             cost(home, args.cost, args.rows)
+            return
+        if args.groups:
+            groups(home, args.groups)
             return
         check(home)
         written(home / "data", args.rows, args.files)

@@ -97,29 +97,52 @@ class Scorer:
 class Sums:
     """Summed statistics: of the corpus and of every document, by system and metric.
 
-    The corpus is summed in words (tensormt.kernels.exact), so that neither the size of the chunks
-    nor the number of processes can be seen in its score.
+    All are summed in words (tensormt.kernels.exact), so that neither the size of the chunks nor the
+    number of processes can be seen in a score.
     """
 
     def __init__(self) -> None:
         self.corpus: dict[str, dict[str, Tensor]] = {}  # words int64 [1 or 3,K]
         self._numbers: dict[str, int] = {}  # of the documents
-        self._documents: dict[str, dict[str, Tensor]] = {}  # [≥D,K], rows by number
+        self._documents: dict[str, dict[str, Tensor]] = {}  # words [1 or 3,≥D,K], by number
 
     def add(self, found: Statistics, docs: Sequence[str] | None) -> None:
         """Add the statistics of one chunk."""
-        numbers = self._numbers
-        places = [numbers.setdefault(doc, len(numbers)) for doc in docs or ()]
-        index = torch.tensor(places, dtype=torch.int64, device="cpu")
+        index = self._places(docs or ())
         for system, by_metric in found.items():
-            totals = self.corpus.setdefault(system, {})
             for name, table in by_metric.items():
-                total = to_words(table).sum(0)
-                totals[name] = carried(totals[name] + total) if name in totals else total
+                words = to_words(table)
+                self._add(system, name, words.sum(0))
                 if docs is not None:
-                    tables = self._documents.setdefault(system, {})
-                    grown = _with_rows(tables.get(name, table[:0]), len(numbers))
-                    tables[name] = grown.index_add_(0, index, table)
+                    self._add_documents(system, name, index, words.transpose(0, 1))
+
+    def merge(self, other: Sums) -> None:
+        """Add what others have summed; a document of the same name is the same document."""
+        for system, totals in other.corpus.items():
+            for name, total in totals.items():
+                self._add(system, name, total)
+        index = self._places(other._numbers)
+        for system, tables in other._documents.items():
+            for name, words in tables.items():
+                self._add_documents(system, name, index, words[:, : len(index)])
+
+    def _places(self, docs: Iterable[str]) -> Tensor:
+        numbers = self._numbers
+        places = [numbers.setdefault(doc, len(numbers)) for doc in docs]
+        return torch.tensor(places, dtype=torch.int64, device="cpu")
+
+    def _add(self, system: str, name: str, total: Tensor) -> None:
+        totals = self.corpus.setdefault(system, {})
+        totals[name] = carried(totals[name] + total) if name in totals else total
+
+    def _add_documents(self, system: str, name: str, index: Tensor, words: Tensor) -> None:
+        """Add words [1 or 3,n,K] to the documents with the numbers of the index [n]."""
+        tables = self._documents.setdefault(system, {})
+        table = _with_rows(tables.get(name, words[:, :0]), len(self._numbers))
+        table.index_add_(1, index, words)
+        if len(words) > 1:
+            table[:, index] = carried(table[:, index])
+        tables[name] = table
 
     def scores(self, metrics: Mapping[str, Metric[Any]]) -> dict[str, dict[str, float]]:
         """Corpus scores by system and metric."""
@@ -135,10 +158,10 @@ class Sums:
         self, metrics: Mapping[str, Metric[Any]]
     ) -> dict[str, dict[str, dict[str, float]]]:
         """Document scores by system, document and metric."""
-        count, scores = len(self._numbers), {}
-        for system, tables in self._documents.items():
+        scores = {}
+        for system, tables in self.documents()[1].items():
             columns = {
-                name: metrics[name].score(table[:count], segment=False).tolist()
+                name: metrics[name].score(from_words(table), segment=False).tolist()
                 for name, table in tables.items()
             }
             scores[system] = {
@@ -147,27 +170,39 @@ class Sums:
             }
         return scores
 
+    def documents(self) -> tuple[list[str], dict[str, dict[str, Tensor]]]:
+        """Names of the documents, and their words [1 or 3,D,K] by system and metric."""
+        count = len(self._numbers)
+        found = {
+            system: {name: table[:, :count] for name, table in tables.items()}
+            for system, tables in (self._documents.items() if count else ())
+        }
+        return list(self._numbers), found
+
     def state(self) -> dict[str, Any]:
         """All of it as JSON can keep it."""
-        count = len(self._numbers)
+        names, found = self.documents()
         documents = {
-            system: {name: table[:count].tolist() for name, table in tables.items()}
-            for system, tables in self._documents.items()
+            system: {name: table.tolist() for name, table in tables.items()}
+            for system, tables in found.items()
         }
         corpus = {
             system: {name: total.tolist() for name, total in totals.items()}
             for system, totals in self.corpus.items()
         }
-        return {"corpus": corpus, "names": list(self._numbers), "documents": documents}
+        return {"corpus": corpus, "names": names, "documents": documents}
 
     @classmethod
     def of_state(cls, state: Mapping[str, Any]) -> Sums:
-        """What `state` kept."""
+        """What `state` kept, or the same with tensors for lists."""
         new = cls()
         new._numbers = {name: number for number, name in enumerate(state["names"])}
         new.corpus, new._documents = (
             {
-                system: {name: _tensor(rows) for name, rows in found.items()}
+                system: {
+                    name: torch.as_tensor(rows, dtype=torch.int64, device="cpu")
+                    for name, rows in found.items()
+                }
                 for system, found in state[key].items()
             }
             for key in ("corpus", "documents")
@@ -176,17 +211,12 @@ class Sums:
 
 
 def _with_rows(table: Tensor, rows: int) -> Tensor:
-    """The table [n,K] with room for at least so many rows; room is doubled, so growth is linear."""
-    if len(table) >= rows:
+    """Words [W,n,K] with room for at least so many rows; room is doubled, so growth is linear."""
+    words, size, width = table.shape
+    if size >= rows:
         return table
-    more = max(rows, 2 * len(table)) - len(table)
-    return torch.cat([table, table.new_zeros(more, table.shape[1])])
-
-
-def _tensor(values: Any) -> Tensor:
-    flat = values[0] if values and isinstance(values[0], list) else values
-    whole = all(isinstance(value, int) for value in flat)
-    return torch.tensor(values, dtype=torch.int64 if whole else torch.float64, device="cpu")
+    more = max(rows, 2 * size) - size
+    return torch.cat([table, table.new_zeros(words, more, width)], 1)
 
 
 def run(

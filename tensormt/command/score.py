@@ -106,7 +106,7 @@ def _fingerprint(
 
     given = isinstance(scorer.trees, Written)
     facts = [corpus.digest, size, list(shown.values()), given, list(scorer.metrics)]
-    facts.append(documents)  # document sums are kept only where they are asked for
+    facts.append("words" if documents else False)  # sums of documents, where they are asked for
     facts += [scorer.signature(spec, corpus.references) for spec in scorer.metrics]
     return hashlib.blake2b(json.dumps(facts).encode(), digest_size=16).hexdigest()
 

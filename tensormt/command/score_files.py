@@ -23,6 +23,7 @@ examples:
   tensormt score-files data/ -o scores/ -m bleu bm               # all files of a folder
   tensormt score-files 'data/part-*.parquet' -o scores/ --hyp mt --refs ref_a ref_b --id key
   tensormt score-files data/ -o scores/ -m nist --workers 8      # n-grams are counted first
+  tensormt score-files data/ -o scores/ --doc doc --documents    # document scores too
   tensormt score-files data/ -o scores/ --dry-run                # what would be done, how long
   tensormt score-files s3://bucket/in -o s3://bucket/out --engine ray
   tensormt score-files data/ -o scores/ --shard $SLURM_ARRAY_TASK_ID/32   # an array job
@@ -55,6 +56,9 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
         help="columns of references, or one of lists (default: references, reference, reference1…)",
     )
     columns.add_argument("--doc", metavar="COLUMN", help="document, kept in the output")
+    columns.add_argument(
+        "--documents", action="store_true", help="document scores too, to documents.parquet"
+    )
     columns.add_argument("--id", metavar="COLUMN", help="id, kept in the output")
     work = parser.add_argument_group("workers")
     work.add_argument("--engine", default="local", choices=["local", "ray"])
@@ -107,6 +111,7 @@ def run(args: argparse.Namespace) -> int:
             refs=args.refs,
             doc=args.doc,
             id=args.id,
+            documents=args.documents,
             format=args.to,
             part=part,
             shard_bytes=size,
@@ -128,6 +133,9 @@ def run(args: argparse.Namespace) -> int:
             "when all parts are, the same command without --shard sums up"
         )
         return 0
+    if args.documents:
+        path = f"{args.out.rstrip('/')}/documents.{args.to}"
+        _log(f"scores of {len(summary.documents):,} documents are in {path}")
     print(_report(args, summary))
     return 0
 
@@ -171,7 +179,8 @@ def _dry_run(args: argparse.Namespace, shards: list[Any], settings: dict[str, An
     from tensormt.scale.job import Job
     from tensormt.scale.local import processors
 
-    job = Job(args.out, tuple(dict.fromkeys(args.metrics)), _columns(args), args.to, **settings)
+    names, more = tuple(dict.fromkeys(args.metrics)), {"documents": args.documents}
+    job = Job(args.out, names, _columns(args), args.to, **settings, **more)
     found = estimate(job, shards)
     workers = args.workers or processors()
     seconds = found.seconds(workers)

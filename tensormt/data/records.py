@@ -2,7 +2,8 @@
 
 Parquet, JSONL and TSV rows all become a mapping first and are then looked at in one way. A row that
 cannot be used is a `Bad` with a sentence that names file and line; whoever reads decides whether
-that ends the run. The digest tells what was read: the lines, or the bytes of the row groups.
+that ends the run. The digest tells what was read: the lines, the bytes of row groups, or the rows
+of a part of one.
 """
 
 from __future__ import annotations
@@ -15,14 +16,15 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from tensormt.data.files import json_line
+from tensormt.data.rowgroups import batches, hash_groups, open_parquet
 from tensormt.data.rows import document, strings
-from tensormt.data.shards import Shard, group_bytes, open_input, open_parquet, place
+from tensormt.data.shards import Shard, place
+from tensormt.data.storage import open_input
 from tensormt.errors import TensorMTError
 
 __all__ = ["Bad", "Columns", "Record", "digest", "id_type", "records", "sample"]
 
 _REFERENCE = re.compile(r"reference[ _-]?\d*")
-_BATCH = 2000  # Parquet rows that are decoded at a time
 
 
 class Columns(NamedTuple):
@@ -68,10 +70,10 @@ def records(
 def digest(shard: Shard, columns: Columns) -> str:
     """What `records` adds to a digest while it reads, alone."""
     own = hashlib.blake2b(digest_size=16)
-    if shard.kind == ".parquet":
-        group_bytes(shard, own)
+    if shard.kind == ".parquet" and shard.skip is None:
+        hash_groups(shard.path, range(shard.start, shard.stop), own)
     else:
-        for _ in _lines(shard, columns, own):
+        for _ in (_batches if shard.kind == ".parquet" else _lines)(shard, columns, own):
             pass
     return own.hexdigest()
 
@@ -120,18 +122,25 @@ def _check_names(names: list[str], columns: Columns, path: str) -> None:
 
 def _parquet(shard: Shard, columns: Columns, digest: hashlib.blake2b | None) -> Iterator[Raw]:
     """The rows of the row groups as mappings."""
-    if digest:
-        group_bytes(shard, digest)
+    for batch in _batches(shard, columns, digest):
+        yield from batch.to_pylist()
+
+
+def _batches(shard: Shard, columns: Columns, digest: hashlib.blake2b | None) -> Iterator[Any]:
+    """The columns that are asked for, some rows at a time."""
+    groups = range(shard.start, shard.stop)
+    if digest and shard.skip is None:
+        hash_groups(shard.path, groups, digest)
     with open_parquet(shard.path) as file:
         names = list(file.schema_arrow.names)
         _check_names(names, columns, shard.path)
         refs = columns.refs or [n for n in names if n == "references" or _REFERENCE.fullmatch(n)]
         wanted = [columns.hyp, *refs, *filter(None, (columns.doc, columns.id))]
-        groups = list(range(shard.start, shard.stop))
-        if not groups:
-            return
-        for batch in file.iter_batches(_BATCH, groups, list(dict.fromkeys(wanted))):
-            yield from batch.to_pylist()
+        most = None if shard.skip is None else shard.rows
+        for batch in batches(file, groups, list(dict.fromkeys(wanted)), shard.skip or 0, most):
+            if digest and shard.skip is not None:
+                digest.update(batch.serialize())  # the bytes of the group are also those of others
+            yield batch
 
 
 def id_type(shard: Shard, columns: Columns) -> str:

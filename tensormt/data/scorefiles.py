@@ -15,10 +15,18 @@ from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Any
 
-from tensormt.data.shards import filesystem, open_input, replace
+from tensormt.data.storage import filesystem, open_input, replace
 from tensormt.errors import TensorMTError
 
-__all__ = ["SUFFIXES", "ScoreFile", "read_footer", "read_json", "sweep", "write_json"]
+__all__ = [
+    "SUFFIXES",
+    "ScoreFile",
+    "read_columns",
+    "read_footer",
+    "read_json",
+    "sweep",
+    "write_json",
+]
 
 SUFFIXES = {"parquet": ".parquet", "jsonl": ".jsonl"}
 _KEY = b"tensormt"
@@ -79,7 +87,7 @@ class ScoreFile:
                 self._writer.add_key_value_metadata({_KEY: json.dumps(footer)})
                 self._writer.close()
             else:
-                if self.system.exists(self.target):
+                with suppress(FileNotFoundError):
                     self.system.rm(self.target)  # old scores must not meet new facts
                 write_json(f"{self.path}.footer", footer)
             self._file.close()
@@ -137,6 +145,17 @@ def read_footer(path: str) -> dict[str, Any] | None:
             f"{path} was not written by score-files: name another folder, or remove the file"
         )
     return footer
+
+
+def read_columns(path: str) -> tuple[dict[str, list[Any]], dict[str, Any]]:
+    """The columns of a finished .parquet file, and its facts."""
+    import pyarrow.parquet as pq
+
+    footer = read_footer(path)
+    if footer is None:
+        raise TensorMTError(f"{path} is gone: the same command writes it again")
+    with open_input(path) as file:
+        return pq.read_table(file).to_pydict(), footer
 
 
 def read_json(path: str) -> Any:

@@ -2,42 +2,27 @@
 
     shards = cut(find(["data/", "s3://bucket/part-*.parquet"]), size=16 << 20)
 
-A Parquet file is cut between row groups, a text file at bytes: a shard owns the lines that start in
-it, so that every line has one owner wherever the cuts fall. `.gz` files are one shard. Paths are
-whatever fsspec opens. Cuts depend on the files and the size asked for, never on the workers.
+A Parquet file is cut between row groups, and by rows within a large one; a text file at bytes: a
+shard owns the lines that start in it, so that every line has one owner wherever the cuts fall.
+`.gz` files are one shard. Paths are whatever fsspec opens. Cuts depend on the files and the size
+asked for, never on the workers.
 """
 
 from __future__ import annotations
 
-import gzip
-import hashlib
-import io
 import os
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from itertools import pairwise
-from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import NamedTuple
 
 from tensormt.data.files import kind
+from tensormt.data.rowgroups import parts
+from tensormt.data.storage import BLOCK, filesystem, named, open_input
 from tensormt.errors import TensorMTError
 
-__all__ = [
-    "KINDS",
-    "Shard",
-    "cut",
-    "fetched",
-    "filesystem",
-    "find",
-    "open_input",
-    "place",
-    "replace",
-    "stored",
-]
+__all__ = ["KINDS", "Shard", "cut", "find", "place"]
 
 KINDS = (".parquet", ".jsonl", ".tsv")
-_BLOCK = 1 << 20
 
 
 class Shard(NamedTuple):
@@ -52,32 +37,12 @@ class Shard(NamedTuple):
     mark: str
     first: int = 0  # rows of the file before it, and its own: known of Parquet
     rows: int | None = None
+    skip: int | None = None  # rows of its row group before it, where a group is cut
 
     @property
     def kind(self) -> str:
         """One of KINDS."""
         return kind(self.path)
-
-
-def filesystem(path: str) -> tuple[Any, str]:
-    """The file system of a path, by fsspec, and the path in it."""
-    import fsspec
-
-    try:
-        found: tuple[Any, str] = fsspec.core.url_to_fs(os.fspath(path))
-    except (ValueError, ImportError) as error:
-        raise TensorMTError(f"{path} cannot be opened: {error}") from None
-    return found
-
-
-@contextmanager
-def _named(path: str) -> Iterator[None]:
-    """Whatever goes wrong with a file is one sentence that names it."""
-    try:
-        yield
-    except (OSError, EOFError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise TensorMTError(f"{path} cannot be read: {reason}") from None
 
 
 def find(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
@@ -86,7 +51,7 @@ def find(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
     for path in paths:
         given = os.fspath(path)
         system, inner = filesystem(given)
-        with _named(given):
+        with named(given):
             if system.isdir(inner):
                 names = [name for name in system.find(inner) if not _hidden(name, inner)]
                 names = [name for name in names if kind(name) in KINDS]
@@ -117,69 +82,30 @@ def cut(paths: Sequence[str], size: int) -> list[Shard]:
     shards: list[Shard] = []
     for number, path in enumerate(paths):
         system, inner = filesystem(path)
-        with _named(path):
+        with named(path):
             about = system.info(inner)
         keys = ("ETag", "mtime", "LastModified", "created")
         stamp = next((about[key] for key in keys if about.get(key)), "")
         mark = f"{about['size']} {stamp}"
-        parts = _groups(path, size) if kind(path) == ".parquet" else _bytes(path, about, size)
         stem = path.rstrip("/").rpartition("/")[2].partition(".")[0] or "shard"
-        for k, (start, stop, weight, first, rows) in enumerate(parts):
-            name = f"{number:05d}-{stem}" + (f"-{k:04d}" if len(parts) > 1 else "")
-            shards.append(Shard(len(shards), name, path, start, stop, weight, mark, first, rows))
+        table = kind(path) == ".parquet"
+        spans: Sequence[_Span] = parts(path, size) if table else _bytes(path, about["size"], size)
+        for k, (start, stop, weight, first, rows, skip) in enumerate(spans):
+            name = f"{number:05d}-{stem}" + (f"-{k:04d}" if len(spans) > 1 else "")
+            facts = (start, stop, weight, mark, first, rows, skip)
+            shards.append(Shard(len(shards), name, path, *facts))
     return shards
 
 
-Part = tuple[int, int, int, int, "int | None"]
+_Span = tuple[int, int, int, int, "int | None", "int | None"]
 
 
-def _bytes(path: str, about: dict[str, Any], size: int) -> list[Part]:
-    whole = about["size"]
-    number = 1 if path.endswith(".gz") else max(1, round(whole / size))
+def _bytes(path: str, whole: int, size: int) -> list[_Span]:
     if path.endswith(".gz"):
-        return [(0, 1 << 62, whole, 0, None)]
+        return [(0, 1 << 62, whole, 0, None, None)]
+    number = max(1, round(whole / size))
     edges = [whole * k // number for k in range(number + 1)]
-    return [(start, stop, stop - start, 0, None) for start, stop in pairwise(edges)]
-
-
-def _groups(path: str, size: int) -> list[Part]:
-    with open_parquet(path) as file:
-        about = file.metadata
-    parts: list[Part] = []
-    start = first = rows = weight = 0
-    for group in range(about.num_row_groups):
-        rows += about.row_group(group).num_rows
-        weight += about.row_group(group).total_byte_size
-        if weight >= size or group == about.num_row_groups - 1:
-            parts.append((start, group + 1, weight, first, rows))
-            start, first, rows, weight = group + 1, first + rows, 0, 0
-    return parts or [(0, 0, 0, 0, 0)]
-
-
-@contextmanager
-def open_parquet(path: str) -> Iterator[Any]:
-    """A Parquet file."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    with open_input(path) as file:
-        try:
-            reader = pq.ParquetFile(file)
-        except pa.ArrowInvalid as error:
-            raise TensorMTError(f"{path} cannot be read as Parquet: {error}") from None
-        yield reader
-
-
-@contextmanager
-def open_input(path: str) -> Iterator[IO[bytes]]:
-    """A file to read bytes from, unpacked where its name ends in .gz."""
-    system, inner = filesystem(path)
-    with _named(path), system.open(inner, "rb") as raw:
-        if path.endswith(".gz"):
-            with gzip.GzipFile(fileobj=raw) as file:
-                yield io.BufferedReader(file, _BLOCK)
-        else:
-            yield raw
+    return [(start, stop, stop - start, 0, None, None) for start, stop in pairwise(edges)]
 
 
 def place(shard: Shard, index: int) -> str:
@@ -188,7 +114,7 @@ def place(shard: Shard, index: int) -> str:
         return f"{shard.path}, row {shard.first + index + 1}"
     before, left = 0, shard.start
     with open_input(shard.path) as file:
-        while left and (block := file.read(min(left, _BLOCK))):
+        while left and (block := file.read(min(left, BLOCK))):
             before += block.count(b"\n")
             left -= len(block)
             last = block[-1:]
@@ -196,68 +122,3 @@ def place(shard: Shard, index: int) -> str:
         before += 1  # the line that the cut went through belongs to the shard before
     head = shard.kind == ".tsv" and not shard.start
     return f"{shard.path}, line {before + index + 1 + head}"
-
-
-def group_bytes(shard: Shard, digest: hashlib.blake2b) -> None:
-    """Add the bytes of the row groups of a Parquet shard to a digest."""
-    with open_parquet(shard.path) as file:
-        about = file.metadata
-        spans = []
-        for group in range(shard.start, shard.stop):
-            for column in range(about.num_columns):
-                chunk = about.row_group(group).column(column)
-                first = chunk.dictionary_page_offset or chunk.data_page_offset
-                spans.append((min(first, chunk.data_page_offset), chunk.total_compressed_size))
-    digest.update(repr([size for _, size in spans]).encode())
-    with open_input(shard.path) as raw:
-        for start, size in spans:
-            raw.seek(start)
-            while size > 0 and (block := raw.read(min(size, _BLOCK))):
-                digest.update(block)
-                size -= len(block)
-
-
-# --- output ---------------------------------------------------------------------------------------
-
-
-def replace(system: Any, fresh: str, target: str) -> None:
-    """Put a finished file in its place in one step, whoever else may do so too."""
-    try:
-        if "file" in system.protocol:
-            os.replace(fresh, target)
-        else:
-            system.mv(fresh, target)
-    except FileNotFoundError:
-        if not system.exists(target):
-            raise
-
-
-@contextmanager
-def stored(path: str) -> Iterator[Path]:
-    """A local file to write, which is put to the path when it is whole."""
-    system, target = filesystem(path)
-    local = "file" in system.protocol
-    try:
-        system.makedirs(system._parent(target), exist_ok=True)
-        folder = os.path.dirname(target) if local else None
-        with tempfile.TemporaryDirectory(prefix=".", suffix=".tmp", dir=folder) as home:
-            fresh = Path(home) / "file"
-            yield fresh
-            if local:
-                os.replace(fresh, target)
-            else:
-                system.put(str(fresh), target)
-    except OSError as error:
-        raise TensorMTError(f"{path} cannot be written: {error.strerror or error}") from None
-
-
-@contextmanager
-def fetched(path: str) -> Iterator[Path]:
-    """A local file with what lies at the path."""
-    system, inner = filesystem(path)
-    if "file" in system.protocol:
-        yield Path(inner)
-        return
-    with tempfile.TemporaryDirectory() as home, _named(path):
-        system.get(inner, f"{home}/file")
-        yield Path(home) / "file"

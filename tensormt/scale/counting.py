@@ -12,7 +12,8 @@ import json
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from tensormt.data.shards import Shard, fetched, filesystem, stored
+from tensormt.data.shards import Shard
+from tensormt.data.storage import fetched, filesystem, stored
 from tensormt.errors import TensorMTError
 from tensormt.ngram.frequencies import Frequencies
 from tensormt.scale.job import Job, waiting
@@ -92,7 +93,7 @@ def _merge(parts: Sequence[str], path: str) -> None:
 
 
 def _plan(job: Job, shards: Sequence[Shard]) -> str:
-    facts = [[shard.path, shard.start, shard.stop, shard.mark] for shard in shards]
+    facts = [[s.path, s.start, s.stop, s.mark, *([s.skip] if s.skip else [])] for s in shards]
     known = json.dumps([facts, job.columns, job.trees, job.skip])
     return hashlib.blake2b(known.encode(), digest_size=8).hexdigest()
 

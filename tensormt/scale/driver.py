@@ -17,20 +17,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import torch
-from torch import Tensor
-
 from tensormt.data.records import Columns, digest
 from tensormt.data.scorefiles import SUFFIXES, read_footer, sweep, write_json
-from tensormt.data.shards import Shard, cut, filesystem, find
+from tensormt.data.shards import Shard, cut, find
+from tensormt.data.storage import filesystem
 from tensormt.errors import TensorMTError
-from tensormt.kernels.exact import carried, from_words
 from tensormt.scale.cluster import Cluster
 from tensormt.scale.counting import tables
+from tensormt.scale.documents import finished, forget, recall, table_name, write_table
 from tensormt.scale.job import Job
 from tensormt.scale.local import Local
 from tensormt.scale.worker import Task
-from tensormt.scoring import Scorer
+from tensormt.scoring import Scorer, Sums
 
 __all__ = ["SHARD_BYTES", "Summary", "plan", "score_files"]
 
@@ -51,6 +49,7 @@ class Summary:
     cpu_seconds: float  # of the workers, counting and starting apart
     missing: int = 0  # shards that are not done, where only a part of them was asked for
     errors: list[str] = field(default_factory=list)  # about the first rows that were skipped
+    documents: dict[str, dict[str, float]] = field(default_factory=dict)  # where asked for
 
 
 def plan(paths: Sequence[str | os.PathLike[str]], out: str, size: int = SHARD_BYTES) -> list[Shard]:
@@ -75,6 +74,7 @@ def score_files(
     refs: Sequence[str] = (),
     doc: str | None = None,
     id: str | None = None,
+    documents: bool = False,
     format: str = "parquet",
     part: tuple[int, int] = (1, 1),
     shard_bytes: int = SHARD_BYTES,
@@ -89,9 +89,10 @@ def score_files(
     """Score the rows of files (Parquet, JSONL, TSV; folders, patterns, fsspec's addresses).
 
     Every shard gets a file of segment scores in the folder `out`. `refs`: columns, or one column of
-    lists; `part`: (i, n) does every n-th shard from the i-th on; `frequencies`: saved tables of
-    n-gram counts; `on_error`: "stop", or "skip" for nulls where a row is bad. More `options`:
-    parser, trusted, lang, cache, trees, device, chunk (see `tensormt.scale.job.Job`).
+    lists; `documents`: one more file, with the scores of what the column `doc` names; `part`:
+    (i, n) does every n-th shard from the i-th on; `frequencies`: saved tables of n-gram counts;
+    `on_error`: "stop", or "skip" for nulls where a row is bad. More `options`: parser, trusted,
+    lang, cache, trees, device, chunk (see `tensormt.scale.job.Job`).
     """
     if engine not in ENGINES or on_error not in ("stop", "skip"):
         raise TensorMTError(
@@ -105,7 +106,8 @@ def score_files(
     names = (metrics,) if isinstance(metrics, str) else tuple(dict.fromkeys(metrics))
     columns = Columns(hyp, (refs,) if isinstance(refs, str) else tuple(refs), doc, id)
     folder = os.fspath(out).rstrip("/")
-    job = Job(folder, names, columns, format, skip=on_error == "skip", **options)
+    skip = on_error == "skip"
+    job = Job(folder, names, columns, format, skip=skip, documents=documents, **options)
     Scorer(names)  # a wrong name is told before anything is made
     shards = plan(paths, folder, shard_bytes)
     _prepare(job, shards, overwrite)
@@ -136,9 +138,11 @@ def score_files(
 def _prepare(job: Job, shards: Sequence[Shard], overwrite: bool) -> None:
     """Make the folder, and see that it holds nothing that is not of this plan."""
     system, folder = filesystem(job.out)
+    wanted = {job.output(shard).rpartition("/")[2] for shard in shards} | {table_name(job)}
     try:
         system.makedirs(folder, exist_ok=True)
-        wanted = {job.output(shard).rpartition("/")[2] for shard in shards}
+        if job.documents:
+            system.makedirs(f"{folder}/documents", exist_ok=True)
         for path in system.ls(folder, detail=False):
             name = path.rpartition("/")[2]
             if name.startswith(".") or not name.endswith(tuple(SUFFIXES.values())):
@@ -151,6 +155,8 @@ def _prepare(job: Job, shards: Sequence[Shard], overwrite: bool) -> None:
                     f"{path} is not of this plan (other input, other size of shards?): name "
                     "another folder, or use --overwrite"
                 )
+        if overwrite:
+            forget(job)
     except OSError as error:
         raise TensorMTError(f"{job.out} cannot be used: {error.strerror or error}") from None
 
@@ -160,7 +166,7 @@ def _done(job: Job, shards: Sequence[Shard], fingerprint: str) -> dict[int, Task
     done: dict[int, Task] = {}
     for shard in shards:
         path = job.output(shard)
-        footer = read_footer(path)
+        footer = finished(job, shard, fingerprint)
         if footer is None:
             continue
         if footer["fingerprint"] != fingerprint:
@@ -169,7 +175,8 @@ def _done(job: Job, shards: Sequence[Shard], fingerprint: str) -> dict[int, Task
                 "or use --overwrite"
             )
         known, start, stop, mark, read = footer["input"]
-        same = (start, stop) == (shard.start, shard.stop)
+        same = (start, stop, footer.get("skip")) == (shard.start, shard.stop, shard.skip)
+        same = same and shard.rows in (None, footer["rows"])
         untouched = (known, mark) == (shard.path, shard.mark)
         if not same or not (untouched or digest(shard, job.columns) == read):
             raise TensorMTError(
@@ -214,21 +221,18 @@ def _work(
 def _summary(job: Job, shards: Sequence[Shard], done: dict[int, Task]) -> Summary:
     """Sum up the footers; all of them: `summary.json` is written."""
     footers = [done[number] for number in sorted(done)]
-    totals: dict[str, Tensor] = {}
-    for footer in footers:
-        for name, words in footer["statistics"].items():
-            new = torch.tensor(words, dtype=torch.int64, device="cpu")
-            totals[name] = carried(totals[name] + new) if name in totals else new
+    sums = Sums()
+    for shard in shards:
+        if shard.number in done:
+            statistics = {"": done[shard.number]["statistics"]}
+            sums.merge(Sums.of_state({"corpus": statistics, "names": [], "documents": {}}))
+            if job.documents:
+                sums.merge(recall(job, shard))
     scorer = Scorer(job.metrics)
     scorer.trees = job.tree_source(scorer)
     references = max((footer["references"] for footer in footers), default=0)
     summary = Summary(
-        {
-            name: float(metric.score(from_words(totals[name]), segment=False))
-            if name in totals
-            else 0.0
-            for name, metric in scorer.metrics.items()
-        },
+        dict.fromkeys(scorer.metrics, 0.0) | sums.scores(scorer.metrics).get("", {}),
         {name: scorer.signature(name, references) for name in scorer.metrics},
         sum(footer["rows"] - footer["skipped"] for footer in footers),
         sum(footer["skipped"] for footer in footers),
@@ -237,14 +241,21 @@ def _summary(job: Job, shards: Sequence[Shard], done: dict[int, Task]) -> Summar
         sum(footer["cpu_seconds"] for footer in footers),
         len(shards) - len(done),
         [message for footer in footers for message in footer["errors"]][:5],
+        sums.document_scores(scorer.metrics).get("", {}),
     )
     if not summary.missing:
-        write_json(f"{job.out}/summary.json", _facts(summary, shards, done))
+        if job.documents:
+            write_table(job, summary.documents, summary.signatures)
+            sweep(f"{job.out}/documents")
+        write_json(f"{job.out}/summary.json", _facts(job, summary, shards, done))
         sweep(job.out)
     return summary
 
 
-def _facts(summary: Summary, shards: Sequence[Shard], done: dict[int, Task]) -> dict[str, Any]:
+def _facts(
+    job: Job, summary: Summary, shards: Sequence[Shard], done: dict[int, Task]
+) -> dict[str, Any]:
+    documents = {"output": table_name(job), "count": len(summary.documents)}
     return {
         "metrics": {
             name: {"score": score, "signature": summary.signatures[name]}
@@ -252,6 +263,7 @@ def _facts(summary: Summary, shards: Sequence[Shard], done: dict[int, Task]) -> 
         },
         "segments": summary.segments,
         "skipped": summary.skipped,
+        **({"documents": documents} if job.documents else {}),
         "cpu_seconds": summary.cpu_seconds,
         "errors": summary.errors,
         "shards": [
@@ -260,6 +272,7 @@ def _facts(summary: Summary, shards: Sequence[Shard], done: dict[int, Task]) -> 
                 "input": shard.path,
                 "start": shard.start,
                 "stop": shard.stop,
+                **({} if shard.skip is None else {"skip": shard.skip}),
                 "rows": done[shard.number]["rows"],
                 "skipped": done[shard.number]["skipped"],
                 "hash": done[shard.number]["input"][4],

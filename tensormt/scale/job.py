@@ -15,7 +15,8 @@ from typing import Any
 
 from tensormt.data.records import Columns
 from tensormt.data.scorefiles import SUFFIXES
-from tensormt.data.shards import Shard, fetched
+from tensormt.data.shards import Shard
+from tensormt.data.storage import fetched
 from tensormt.errors import TensorMTError
 from tensormt.metric import Metric
 from tensormt.ngram.frequencies import Frequencies
@@ -62,6 +63,7 @@ class Job:
     device: str = "cpu"
     chunk: int | None = None
     skip: bool = False  # bad rows are skipped
+    documents: bool = False  # sums of documents are kept
     tables: Mapping[str, str] = field(default_factory=dict)  # of `waiting`, and their files
 
     def __post_init__(self) -> None:
@@ -69,6 +71,8 @@ class Job:
             raise TensorMTError(f"no format {self.form!r}: choose from {', '.join(SUFFIXES)}")
         if self.chunk is not None and self.chunk < 1:
             raise TensorMTError(f"chunks of {self.chunk} segments: expected at least 1")
+        if self.documents and self.columns.doc is None:
+            raise TensorMTError("--documents needs document ids: name their column by --doc")
 
     def to_json(self) -> str:
         """All of it as one line."""
@@ -121,6 +125,7 @@ class Job:
         # the number of references is known at the end only
         facts: list[Any] = [signature(m, 0, trees) for m in scorer.metrics.values()]
         facts += [self.metrics, self.columns, self.trees, self.skip]
+        facts += ["documents"] if self.documents else []
         facts += [[key, self._hash(path)] for key, path in sorted(self.tables.items())]
         return hashlib.blake2b(json.dumps(facts).encode(), digest_size=16).hexdigest()
 

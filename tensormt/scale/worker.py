@@ -24,13 +24,14 @@ from torch import Tensor
 
 from tensormt.data.corpora import Chunk
 from tensormt.data.records import Bad, Record, id_type, records
-from tensormt.data.scorefiles import ScoreFile, read_footer
-from tensormt.data.shards import Shard, place, stored
+from tensormt.data.scorefiles import ScoreFile
+from tensormt.data.shards import Shard, place
+from tensormt.data.storage import stored
 from tensormt.errors import TensorMTError
-from tensormt.kernels.exact import carried, to_words
 from tensormt.ngram.frequencies import Frequencies
+from tensormt.scale.documents import finished, keep
 from tensormt.scale.job import Job, waiting
-from tensormt.scoring import Scorer
+from tensormt.scoring import Scorer, Sums
 from tensormt.texts import Texts
 
 __all__ = ["FORMAT", "Task", "Worker", "columns_of", "main"]
@@ -85,8 +86,9 @@ class Worker:
 
     def _score(self, shard: Shard, task: Task, progress: Callable[[int], object]) -> Task:
         target = self.job.output(shard)
-        done = read_footer(target)  # by another driver, since this one made its plan
+        done = finished(self.job, shard, task["fingerprint"])
         if done is not None and done.get("fingerprint") == task["fingerprint"]:
+            # by another driver, since this one made its plan
             progress(done["rows"])
             return done
         names = list(self.scorer.metrics)
@@ -94,7 +96,7 @@ class Worker:
         if self.job.columns.doc:
             kept["doc"] = "string"
         digest = hashlib.blake2b(digest_size=16)
-        sums: dict[str, Tensor] = {}
+        sums = Sums()
         began, rows, references = time.process_time(), 0, 0
         told: list[str] = []
         skipped = 0
@@ -109,8 +111,9 @@ class Worker:
                 for name, scores in self.scorer.segment_scores(found).items() if good else ():
                     for k, score in zip(good, scores.tolist(), strict=True):
                         columns[name][k] = score
-                    words = to_words(found[name]).sum(0)
-                    sums[name] = carried(sums[name] + words) if name in sums else words
+                if good:
+                    docs = [getattr(part[k], "doc", None) or "" for k in good]
+                    sums.add({"": found}, docs if self.job.documents else None)
                 for row in part:
                     references = max(references, len(row.refs) if isinstance(row, Record) else 0)
                 file.add(columns)
@@ -121,14 +124,17 @@ class Worker:
                 "format": FORMAT,
                 "fingerprint": task["fingerprint"],
                 "input": [shard.path, shard.start, shard.stop, shard.mark, digest.hexdigest()],
+                "skip": shard.skip,
                 "rows": rows,
                 "skipped": skipped,
                 "errors": told,
                 "references": references,
                 "signatures": {name: self.scorer.signature(name, references) for name in names},
-                "statistics": {name: words.tolist() for name, words in sums.items()},
+                "statistics": sums.state()["corpus"].get("", {}),
                 "cpu_seconds": time.process_time() - began,
             }
+            if self.job.documents:
+                keep(self.job, shard, sums, footer)
             file.finish(footer)
         return footer
 

@@ -1,13 +1,16 @@
 """score-files on a real Ray cluster of this machine, started and stopped here."""
 
+import json
 import os
 import signal
 import threading
 import time
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
-from scale.samples import children, corpus, rows, scores, start, wanted, write_jsonl
+from scale.samples import call, children, corpus, rows, scores, start, wanted, write_jsonl
 
 from tensormt.errors import TensorMTError
 from tensormt.scale import score_files
@@ -37,6 +40,22 @@ def test_scores_are_those_of_score(cluster, tmp_path, workers):
     assert corpus(found) == report
     assert scores(found, METRICS) == segments
     assert cluster.is_initialized()  # a cluster that was there stays
+
+
+@pytest.mark.heavy(needs="ray")
+def test_documents_and_a_row_group_in_parts(cluster, tmp_path):
+    some = rows(300)
+    path = write_jsonl(tmp_path / "rows.jsonl", some)
+    report = call("score", "-i", path, "-m", *METRICS, "-f", "json", "-q", "--documents")
+    (expected,) = json.loads(report)["documents"].values()
+    pq.write_table(pa.Table.from_pylist(some), tmp_path / "rows.parquet")
+    found = score_files(
+        [tmp_path / "rows.parquet"], tmp_path / "out", METRICS, engine="ray", workers=2, doc="doc",
+        documents=True, shard_bytes=6000,
+    )  # fmt: skip
+    assert len(found.outputs) > 4
+    assert list(found.documents.items()) == list(expected.items())
+    assert corpus(found) == wanted(tmp_path, some, METRICS)[0]
 
 
 def actors():
