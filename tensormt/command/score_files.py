@@ -57,7 +57,7 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
     )
     columns.add_argument("--doc", metavar="COLUMN", help="document, kept in the output")
     columns.add_argument(
-        "--documents", action="store_true", help="document scores too, to documents.parquet"
+        "--documents", action="store_true", help="document scores too, to _documents.parquet"
     )
     columns.add_argument("--id", metavar="COLUMN", help="id, kept in the output")
     work = parser.add_argument_group("workers")
@@ -134,7 +134,7 @@ def run(args: argparse.Namespace) -> int:
         )
         return 0
     if args.documents:
-        path = f"{args.out.rstrip('/')}/documents.{args.to}"
+        path = f"{args.out.rstrip('/')}/_documents.{args.to}"
         _log(f"scores of {len(summary.documents):,} documents are in {path}")
     print(_report(args, summary))
     return 0

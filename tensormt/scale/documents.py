@@ -1,7 +1,7 @@
 """Document scores of many shards: sums a shard in a file of its own, put together at the end.
 
 A document may reach over shards and files. Beside the scores of a shard lie the summed statistics
-of its documents (`documents/NAME.parquet`), there before the scores are, so whoever finds a shard
+of its documents (`_documents/NAME.parquet`), there before the scores are, so whoever finds a shard
 done finds them too. The driver adds them up, a file at a time, and writes one table of scores.
 They are words of tensormt.kernels.exact: the cuts cannot be seen in a score.
 """
@@ -26,7 +26,7 @@ _ROWS = 10_000  # documents that are written at a time
 
 
 def _path(job: Job, shard: Shard) -> str:
-    return f"{job.out}/documents/{shard.name}.parquet"
+    return f"{job.out}/_documents/{shard.name}.parquet"
 
 
 def finished(job: Job, shard: Shard, fingerprint: str) -> dict[str, Any] | None:
@@ -76,16 +76,18 @@ def recall(job: Job, shard: Shard) -> Sums:
 
 def forget(job: Job) -> None:
     """Remove all that `keep` wrote in the folder."""
-    system, folder = filesystem(f"{job.out}/documents")
+    system, folder = filesystem(f"{job.out}/_documents")
     names = system.ls(folder, detail=False) if system.isdir(folder) else []
     for path in (name for name in names if name.endswith(".parquet")):
-        read_footer(f"{job.out}/documents/{path.rpartition('/')[2]}")  # raises where it is not ours
+        read_footer(
+            f"{job.out}/_documents/{path.rpartition('/')[2]}"
+        )  # raises where it is not ours
         system.rm(path)
 
 
 def table_name(job: Job) -> str:
     """The file with the scores of all documents, in the folder of a run."""
-    return f"documents{SUFFIXES[job.form]}"
+    return f"_documents{SUFFIXES[job.form]}"
 
 
 def write_table(

@@ -142,7 +142,7 @@ def _prepare(job: Job, shards: Sequence[Shard], overwrite: bool) -> None:
     try:
         system.makedirs(folder, exist_ok=True)
         if job.documents:
-            system.makedirs(f"{folder}/documents", exist_ok=True)
+            system.makedirs(f"{folder}/_documents", exist_ok=True)
         for path in system.ls(folder, detail=False):
             name = path.rpartition("/")[2]
             if name.startswith(".") or not name.endswith(tuple(SUFFIXES.values())):
@@ -246,7 +246,7 @@ def _summary(job: Job, shards: Sequence[Shard], done: dict[int, Task]) -> Summar
     if not summary.missing:
         if job.documents:
             write_table(job, summary.documents, summary.signatures)
-            sweep(f"{job.out}/documents")
+            sweep(f"{job.out}/_documents")
         write_json(f"{job.out}/summary.json", _facts(job, summary, shards, done))
         sweep(job.out)
     return summary

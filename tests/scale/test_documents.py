@@ -33,7 +33,7 @@ def expected(folder, some, metrics=METRICS, *more):
 
 
 def in_file(out, form="parquet"):
-    path = out / f"documents.{form}"
+    path = out / f"_documents.{form}"
     if form == "parquet":
         found = pq.read_table(path).to_pylist()
     else:
@@ -67,7 +67,7 @@ def test_documents_are_those_of_score(tmp_path, workers, size, form):
     assert list(found.documents.items()) == wanted
     assert in_file(out, form) == wanted
     about = json.loads((out / "summary.json").read_text())["documents"]
-    assert about == {"output": f"documents.{form}", "count": 18}
+    assert about == {"output": f"_documents.{form}", "count": 18}
     assert len(found.outputs) > (2 if size < 1 << 20 else 1)
 
 
@@ -123,12 +123,12 @@ def test_parts_and_going_on(tmp_path):
     metrics = ["bleu", "bm"]
     first = score_files([path], out, metrics, part=(1, 2), **more)
     assert first.missing
-    assert not (out / "documents.parquet").exists()
+    assert not (out / "_documents.parquet").exists()
     second = score_files([path], out, metrics, part=(2, 2), **more)
     wanted = expected(tmp_path, some, metrics)
     assert list(second.documents.items()) == in_file(out) == wanted
     # sums of a shard that are lost, or are not of its scores, are made again
-    names = sorted((out / "documents").iterdir())
+    names = sorted((out / "_documents").iterdir())
     kept = {name: name.stat().st_mtime_ns for name in out.glob("0*.parquet")}
     names[0].unlink()
     names[1].write_bytes(names[2].read_bytes())
@@ -139,7 +139,7 @@ def test_parts_and_going_on(tmp_path):
         score_files([path], out, metrics, **(more | {"documents": False}))
     third = score_files([path], out, metrics, overwrite=True, **(more | {"shard_bytes": 9000}))
     assert list(third.documents.items()) == wanted
-    assert len(list((out / "documents").iterdir())) == len(third.outputs) < len(names)
+    assert len(list((out / "_documents").iterdir())) == len(third.outputs) < len(names)
 
 
 def test_after_a_kill_and_with_two_drivers(tmp_path):
@@ -155,11 +155,11 @@ def test_after_a_kill_and_with_two_drivers(tmp_path):
         time.sleep(0.01)
     process.kill()
     process.communicate()
-    assert not (out / "documents.jsonl").exists()
+    assert not (out / "_documents.jsonl").exists()
     drivers = [start(*command) for _ in range(2)]
     said = [driver.communicate(timeout=240) for driver in drivers]
     assert [driver.returncode for driver in drivers] == [0, 0], said
-    assert f"scores of 18 documents are in {out}/documents.jsonl" in said[0][1]
+    assert f"scores of 18 documents are in {out}/_documents.jsonl" in said[0][1]
     assert in_file(out, "jsonl") == expected(tmp_path, some, metrics)
     left = [name for folder, _, names in os.walk(out) for name in names if name.endswith(".tmp")]
     assert not left
@@ -178,7 +178,7 @@ def test_memory_file_system(tmp_path):
                 ["memory://docs-in"], "memory://docs-out", ["bm"], overwrite=overwrite, **more
             )
             assert list(found.documents.items()) == expected(tmp_path, some, ["bm"])
-        assert memory.exists("/docs-out/documents.parquet")
+        assert memory.exists("/docs-out/_documents.parquet")
     finally:
         memory.rm("/docs-in", recursive=True)
         memory.rm("/docs-out", recursive=True)
