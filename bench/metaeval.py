@@ -2,6 +2,7 @@
 
     python bench/metaeval.py job        15 systems × 1,500 segments × 20 metrics, all statistics,
                                         1,000 permutations of all pairs of metrics
+                                        (about four minutes, most of them for SPA)
     python bench/metaeval.py growth     the same at other numbers of segments and systems
 
 Processor time of one thread; values are compared with scipy and plain numpy before anything is
@@ -19,8 +20,7 @@ import torch
 from torch import Tensor
 
 from tensormt.metaeval import STATISTICS, agreement, exchange, soft_pairwise_accuracy
-from tensormt.metaeval.exchanges import exchange_tables
-from tensormt.metaeval.soft import spa_against
+from tensormt.metaeval.soft_exchanges import exchange_spa
 
 # statistic, grouping, units
 TESTS = [
@@ -90,17 +90,12 @@ def job(systems: int = 15, segments: int = 1500, metrics: int = 20) -> None:
         seconds = clock(lambda s=statistic, g=grouping, u=units: exchange(human, tables, s, g, u))
         print(f"  test    {statistic:14} {grouping:8} {seconds:8.2f} s   {pairs} pairs, by {units}")
     for permutations in (1000, 0):
-        against = spa_against(human, permutations)
-        cells = systems * max(segments, systems * permutations)
-        seconds = clock(
-            lambda a=against, c=cells: exchange_tables(
-                human, tables[:2], lambda _, own: a(own), "both", c, resamples=100
+        for count in (2, metrics):
+            seconds = clock(
+                lambda k=permutations, x=count: exchange_spa(human, tables[:x], "both", k)
             )
-        )
-        print(
-            f"  test    spa, {permutations:4} sign changes {seconds * 10:8.2f} s a pair of metrics,"
-            f" {seconds * 10 * pairs / 60:.1f} min for {pairs} (from 100 of 1,000 draws)"
-        )
+            told = f"{count * (count - 1) // 2} pairs, by both"
+            print(f"  test    spa, {permutations:4} sign changes  {seconds:8.2f} s   {told}")
 
 
 def growth() -> None:
