@@ -122,8 +122,8 @@ class Pairs:
         pair = ((self.partners[:, systems] & bits(systems)) != 0).any(dim=1)
         return float(weight @ pair.to(weight) / weight.sum())
 
-    def subsets_at_most(self, members: Tensor) -> float:
-        """The share of all sets of so many systems whose JACK is no larger than of these."""
+    def subsets_at_most(self, members: Tensor) -> str:
+        """How many of all sets of so many systems have no larger JACK than these."""
         once = torch.ones(len(self.peers), dtype=torch.int64)
         own = self.jack(once, members)
         below = total = 0
@@ -132,7 +132,7 @@ class Pairs:
             other[list(rows)] = True
             below += self.jack(once, other) <= own + 1e-12
             total += 1
-        return below / total
+        return f"{below:,} of {total:,}"
 
 
 @dataclass(frozen=True)

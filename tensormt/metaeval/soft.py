@@ -6,10 +6,10 @@ permutation test on their segment scores, and the metric should be as sure as pe
     p_ij = share of K random sign changes e with Σ_n e_n (x_in - x_jn) ≥ Σ_n (x_in - x_jn)
     SPA  = 1 - mean over pairs i < j of |p_ij(human) - p_ij(metric)|
 
-(Thompson, Mathur, Deutsch & Khayrallah 2024.) A change gives as much where the segments whose sign
-it turns speak for j: Σ x_in ≤ Σ x_jn over e_n = -1. So one product, scores [S,N] @ turned [N,K],
-serves all pairs of systems, which are then compared sum by sum. Signs are drawn as mt-metrics-eval
-does. With K = 0 the normal limit takes their place, p_ij = Φ(-Σ d / √Σ d²): no draws, no noise.
+(Thompson, Mathur, Deutsch & Khayrallah 2024.) Each system has its own side of the inequality: with
+loss_i = Σ_n (1 - e_n) x_in, a change counts where loss_i ≤ loss_j. So one product, scores [S,N] @
+signs [N,K], serves all pairs of systems. Signs are drawn as mt-metrics-eval does. With K = 0 the
+normal limit takes their place, p_ij = Φ(-Σ d / √Σ d²): no draws, no noise.
 
 Differences that rounding sets apart are equal: with MQM scores many are.
 """
@@ -49,29 +49,29 @@ def pair_p_values(
             scores = scores.masked_fill(~mask, 0.0)
         if flips is None:
             return limit_p_values(scores)
-        return drawn_p_values(scores @ turned(flips, scores), margin(scores))
+        return drawn_p_values(losses(scores, flips), margin(scores))
     i, j = torch.triu_indices(scores.shape[-2], scores.shape[-2], offset=1, device=scores.device)
     both = mask[..., i, :] & mask[..., j, :]
     return _shares((scores[..., i, :] - scores[..., j, :]).masked_fill(~both, 0.0), flips)
 
 
-def turned(flips: Tensor, scores: Tensor) -> Tensor:
-    """Which segments change their sign, [N,K] in the type of the scores."""
-    return (flips.to(scores.device) < 0).to(scores.dtype).T
+def losses(scores: Tensor, flips: Tensor) -> Tensor:
+    """What the sums of scores [..., S, N] lose by each change of signs [K,N], [..., S, K]."""
+    return scores.sum(dim=-1, keepdim=True) - scores @ flips.to(scores).T
 
 
 def margin(scores: Tensor) -> Tensor:
     """By how much rounding may set sums of a table [..., S, N] apart, [...]."""
-    return _MARGIN[scores.dtype] * scores.abs().sum(dim=-1).amax(dim=-1) / 2
+    return _MARGIN[scores.dtype] * scores.abs().sum(dim=-1).amax(dim=-1)
 
 
-def drawn_p_values(sums: Tensor, margin: Tensor) -> Tensor:
-    """p of all pairs i < j from sums over the turned segments [..., S, K] -> [..., S(S-1)/2]."""
+def drawn_p_values(lost: Tensor, margin: Tensor) -> Tensor:
+    """p of all pairs i < j from the losses [..., S, K] -> [..., S(S-1)/2]."""
     counts = []
-    for i in range(sums.shape[-2] - 1):
-        own = sums[..., i : i + 1, :] - margin[..., None, None]
-        counts.append((own <= sums[..., i + 1 :, :]).sum(dim=-1, dtype=torch.int32))
-    return torch.cat(counts, dim=-1).to(torch.float64) / sums.shape[-1]
+    for i in range(lost.shape[-2] - 1):
+        own = lost[..., i : i + 1, :] - margin[..., None, None]
+        counts.append((own <= lost[..., i + 1 :, :]).sum(dim=-1, dtype=torch.int32))
+    return torch.cat(counts, dim=-1).to(torch.float64) / lost.shape[-1]
 
 
 def limit_p_values(scores: Tensor) -> Tensor:

@@ -1,12 +1,12 @@
-"""The permutation test of soft pairwise accuracy, all pairs of metrics from the same sums.
+"""The permutation test of soft pairwise accuracy, all pairs of metrics at once.
 
-SPA reads a metric through its sums over the segments whose sign is turned, scores [S,N] @ turned
-[N,K] (see `soft`), and sums of exchanged scores are sums of both metrics:
+SPA reads a metric through what its sums lose by each change of signs (see `soft`), and the losses
+of exchanged scores are those of both metrics:
 
-    (a + e (b - a)) @ turned = a @ turned + (e b) @ turned - (e a) @ turned        e in {0, 1}
+    loss(a + e (b - a)) = loss(a) + loss(e b) - loss(e a)        e in {0, 1}
 
 So a draw of what is exchanged costs one product for each metric, not one for each pair of them;
-what is left for a pair is to compare its sums. The normal limit has no sums that add up (it needs
+what is left for a pair is to compare systems. The normal limit has no sums that add up (it needs
 products of exchanged scores), and takes the scores themselves. Where metrics lack different
 outputs, or systems different segments, everything is computed again for each draw and pair.
 """
@@ -23,15 +23,15 @@ from tensormt.metaeval.soft import (
     PERMUTATIONS,
     drawn_p_values,
     limit_p_values,
+    losses,
     margin,
     pair_p_values,
     signs,
     spa_against,
-    turned,
 )
 
 UNITS = ("both", "systems", "segments")
-# Draws are taken together while their sums stay near the cache: so much of `resample.BLOCK`.
+# Draws are taken together while their losses stay near the cache: so much of `resample.BLOCK`.
 SHARE = 4
 
 
@@ -78,8 +78,8 @@ def exchange_spa(
     image, p_values = _reading(tables, flips)
     total, count = image(tables), len(metrics)
 
-    def spa(sums: Tensor) -> Tensor:
-        return 1 - (expected - p_values(sums)).abs().mean(dim=-1)
+    def spa(read: Tensor) -> Tensor:
+        return 1 - (expected - p_values(read)).abs().mean(dim=-1)
 
     shape = {"both": human.shape, "systems": (len(human), 1), "segments": (1, human.shape[1])}
     cells = SHARE * len(human) * count * max(human.shape[1], permutations)
@@ -101,6 +101,5 @@ def _reading(
     """What SPA takes from tables [..., S, N], and the p-values [..., P] that follow from it."""
     if flips is None:
         return lambda scores: scores, limit_p_values
-    side = turned(flips, tables)
     largest = margin(tables).amax()  # one scale: the tables are standardised
-    return lambda scores: scores @ side, lambda sums: drawn_p_values(sums, largest)
+    return lambda scores: losses(scores, flips), lambda lost: drawn_p_values(lost, largest)
