@@ -2,6 +2,7 @@
 
     python bench/nulls.py [--cases 1000] [--only WORD …]
     python bench/nulls.py --ties [--only WORD …]        are ties why a test rejects less often?
+    python bench/nulls.py --unscaled [--only WORD …]    is scaling why it rejects more often?
 
 Every line is a test at N = 10, 100 and 1,000 of what it exchanges or draws (segments, outputs or
 systems; for Williams' test, items): the share of simulated cases with p ≤ .05. `compare` is given
@@ -13,6 +14,9 @@ An exchange that gives exactly the difference seen counts against it, so a test 
 few values rejects less often than it may. `--ties` shows for each permutation test how many
 exchanges tie so, and what the test would reject if ties were broken at random: p = (larger + U
 (equal + 1)) / 40 with U uniform. That is 5% where ties are the cause, and less where they are not.
+
+Metrics are brought to one scale before they are exchanged, each by its own mean and spread; what is
+exchanged afterwards is not quite exchangeable. These two have one scale anyway: `--unscaled`.
 """
 
 import argparse
@@ -27,6 +31,7 @@ import torch
 from torch import Tensor
 
 import tensormt as tm
+from tensormt.metaeval import exchanges, resample, soft_exchanges
 from tensormt.metaeval.plan import Plan
 from tensormt.metaeval.resample import MARGIN
 from tensormt.metaeval.scores import Scores
@@ -214,7 +219,13 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
     parser.add_argument("--only", nargs="+", default=[""], help="tests whose name has one of these")
     parser.add_argument("--ties", action="store_true", help="what ties do to permutation tests")
+    parser.add_argument(
+        "--unscaled", action="store_true", help="exchange scores as they are, not standardised"
+    )
     args = parser.parse_args()
+    if args.unscaled:
+        for module in (exchanges, resample, soft_exchanges):
+            module.standardised = lambda scores, real: scores.masked_fill(~real, torch.nan)  # type: ignore[attr-defined]
     torch.set_num_threads(1)
     margin = 3 * math.sqrt(0.05 * 0.95 / args.cases)
     print(f"{args.cases} cases; three standard errors around 5% are ± {100 * margin:.1f}%")
