@@ -1,12 +1,22 @@
 """Whether the tests keep the null: how often equals differ with p ≤ .05, for every test.
 
     python bench/nulls.py [--cases 1000] [--only WORD …]
+    python bench/nulls.py --ties [--only WORD …]        are ties why a test rejects less often?
+    python bench/nulls.py --unscaled [--only WORD …]    is scaling why it rejects more often?
 
 Every line is a test at N = 10, 100 and 1,000 of what it exchanges or draws (segments, outputs or
 systems; for Williams' test, items): the share of simulated cases with p ≤ .05. `compare` is given
 two systems of the same quality, the tests of `metaeval` two metrics that follow people with equal
 noise. All scores are rounded, so that about a third of them tie. 39 draws a case: with them p ≤ .05
 has a chance of exactly 5% where nothing ties (bootstrap: 200). One thread.
+
+An exchange that gives exactly the difference seen counts against it, so a test of a statistic with
+few values rejects less often than it may. `--ties` shows for each permutation test how many
+exchanges tie so, and what the test would reject if ties were broken at random: p = (larger + U
+(equal + 1)) / 40 with U uniform. That is 5% where ties are the cause, and less where they are not.
+
+Metrics are brought to one scale before they are exchanged, each by its own mean and spread; what is
+exchanged afterwards is not quite exchangeable. These two have one scale anyway: `--unscaled`.
 """
 
 import argparse
@@ -21,17 +31,21 @@ import torch
 from torch import Tensor
 
 import tensormt as tm
+from tensormt.metaeval import exchanges, resample, soft_exchanges
 from tensormt.metaeval.plan import Plan
+from tensormt.metaeval.resample import MARGIN
 from tensormt.metaeval.scores import Scores
-from tensormt.metaeval.study import contests
+from tensormt.metaeval.soft import PERMUTATIONS
+from tensormt.metaeval.study import cases, contests
 from tensormt.significance import compare
 
 SIZES = (10, 100, 1000)
 DRAWS = 39
 SYSTEMS = 5
+LIMIT = " (normal limit)"
 
 # level, statistic, grouping, units, what N counts
-PERMUTATIONS = [
+TESTS = [
     ("segment", "pearson", "none", "both", "outputs"),
     ("segment", "pearson", "none", "segments", "segments"),
     ("segment", "pearson", "none", "systems", "systems"),
@@ -55,6 +69,8 @@ PERMUTATIONS = [
     ("mean", "accuracy", "none", "segments", "segments"),
     ("system", "spa", "none", "both", "segments"),
     ("system", "spa", "none", "segments", "segments"),
+    ("system", "spa" + LIMIT, "none", "both", "segments"),
+    ("system", "spa" + LIMIT, "none", "segments", "segments"),
     ("segment", "spearman", "none", "both", "outputs"),
     ("segment", "tau_b", "none", "both", "outputs"),
     ("system", "accuracy", "none", "systems", "systems"),
@@ -83,27 +99,42 @@ def shape_of(counted: str, size: int) -> tuple[int, int]:
     }[counted]
 
 
-def metaeval_p(seed: int, size: int, row: tuple[str, str, str, str, str]) -> float:
-    """p of a permutation test of two equally good metrics."""
+def metaeval_case(
+    seed: int, size: int, row: tuple[str, str, str, str, str]
+) -> tuple[dict[str, Tensor], list[Scores], Plan, tuple[Tensor, int]]:
+    """Two equally good metrics, and what is asked of them."""
     level, statistic, grouping, units, counted = row
     human, metrics = judged(seed, *shape_of(counted, size))
     plan = Plan(
         levels=(level,),
-        statistics=(statistic,),
+        statistics=(statistic.removesuffix(LIMIT),),
         grouping=grouping,
         units=units,
         permutations=DRAWS,
-        spa_permutations=0,
+        spa_permutations=0 if statistic.endswith(LIMIT) else PERMUTATIONS,
         seed=seed,
     )
     numbers = torch.arange(human.shape[1]) // (2 if level == "document" else 1)
-    found = contests(
-        {"people": human},
-        [Scores(name, name, table) for name, table in zip("ab", metrics, strict=True)],
-        plan,
-        (numbers, int(numbers[-1]) + 1),
-    )
-    return found[0].p
+    scores = [Scores(name, name, table) for name, table in zip("ab", metrics, strict=True)]
+    return {"people": human}, scores, plan, (numbers, int(numbers[-1]) + 1)
+
+
+def metaeval_p(seed: int, size: int, row: tuple[str, str, str, str, str]) -> float:
+    """p of a permutation test of two equally good metrics."""
+    return contests(*metaeval_case(seed, size, row))[0].p
+
+
+def metaeval_ties(
+    seed: int, size: int, row: tuple[str, str, str, str, str]
+) -> tuple[float, float, float]:
+    """p of the same test, p with ties broken at random, and the share of exchanges that tie."""
+    human, scores, plan, documents = metaeval_case(seed, size, row)
+    found = next(cases(human, plan, documents, {})).exchange(scores)
+    null, seen = found.null[:, 0, 1].abs(), found.differences()[0, 1].abs()
+    larger, equal = (null > seen + MARGIN).sum(), ((null - seen).abs() <= MARGIN).sum()
+    chance = torch.rand((), generator=torch.Generator().manual_seed(seed + 1_000_000))
+    broken = (larger + chance * (equal + 1)) / (DRAWS + 1)
+    return float(found.p()[0, 1]), float(broken), float(equal) / DRAWS
 
 
 def williams_p(seed: int, size: int) -> float:
@@ -143,16 +174,38 @@ def compare_p(test: str) -> Callable[[int, int], float]:
     return p
 
 
+def name_of(row: tuple[str, str, str, str, str]) -> str:
+    """The name of a permutation test."""
+    level, statistic, grouping, units, counted = row
+    return f"{level}, {statistic}, {grouping}, {units} ({counted})"
+
+
+def print_ties(args: argparse.Namespace) -> None:
+    """Print for each permutation test what ties do."""
+    header = [f"N = {n:,}: p ≤ .05; ties at random; exchanges that tie" for n in args.sizes]
+    print("| test (what N counts) | " + " | ".join(header) + " |")
+    for row in TESTS:
+        if not any(word in name_of(row) for word in args.only):
+            continue
+        cells = []
+        for size in args.sizes:
+            found = torch.tensor(
+                [metaeval_ties(seed, size, row) for seed in range(args.cases)], dtype=torch.float64
+            )
+            alarms = (found[:, :2] <= 0.05).double().mean(dim=0)
+            shares = [*alarms.tolist(), float(found[:, 2].mean())]
+            cells.append("; ".join(f"{100 * share:.1f}%" for share in shares))
+        print(f"| {name_of(row)} | {' | '.join(cells)} |", flush=True)
+
+
 def tests() -> dict[str, Callable[[int, int], float]]:
     """Every test by name: p of a case of a seed and a size."""
     found: dict[str, Callable[[int, int], float]] = {
         "compare, bootstrap (segments)": compare_p("bs"),
         "compare, randomisation (segments)": compare_p("ar"),
     }
-    for row in PERMUTATIONS:
-        level, statistic, grouping, units, counted = row
-        name = f"{level}, {statistic}, {grouping}, {units} ({counted})"
-        found[name] = lambda seed, size, row=row: metaeval_p(seed, size, row)  # type: ignore[misc]
+    for row in TESTS:
+        found[name_of(row)] = lambda seed, size, row=row: metaeval_p(seed, size, row)  # type: ignore[misc]
     found["Williams (items)"] = williams_p
     for statistic in ("pearson", "spearman", "tau_b"):
         found[f"theory, {statistic} (items)"] = correlation_p(statistic)
@@ -165,10 +218,20 @@ def main() -> None:
     parser.add_argument("--cases", type=int, default=1000)
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
     parser.add_argument("--only", nargs="+", default=[""], help="tests whose name has one of these")
+    parser.add_argument("--ties", action="store_true", help="what ties do to permutation tests")
+    parser.add_argument(
+        "--unscaled", action="store_true", help="exchange scores as they are, not standardised"
+    )
     args = parser.parse_args()
+    if args.unscaled:
+        for module in (exchanges, resample, soft_exchanges):
+            module.standardised = lambda scores, real: scores.masked_fill(~real, torch.nan)  # type: ignore[attr-defined]
     torch.set_num_threads(1)
     margin = 3 * math.sqrt(0.05 * 0.95 / args.cases)
     print(f"{args.cases} cases; three standard errors around 5% are ± {100 * margin:.1f}%")
+    if args.ties:
+        print_ties(args)
+        return
     print("| test (what N counts) | " + " | ".join(f"N = {n:,}" for n in args.sizes) + " | s |")
     for name, p in tests().items():
         if not any(word in name for word in args.only):

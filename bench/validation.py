@@ -3,6 +3,7 @@
     python bench/validation.py liu-gildea --data FOLDER [--parser NAME|PATH] [--json]
     python bench/validation.py qin-specia --data FOLDER [--json]
     python bench/validation.py qarla --data FOLDER [--parser NAME|PATH] [--plots FOLDER] [--json]
+    … --cache FOLDER                    keeps parses for later runs
 
 FOLDER holds `webnlg20`, `wmt23_zhen_mqm`, `e2e17` and `summeval`, each with a `segments.jsonl` as
 `tensormt metaeval` reads it. The papers' own corpora (MTC-P2, MTC-P4, ACL05-MTE, ISCORPUS) cannot
@@ -19,13 +20,17 @@ from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+import qarla_draws
 import torch
 
 from tensormt.data.judged import TestSet, read_jsonl
 from tensormt.metaeval import agreement, exchange, system_agreement
+from tensormt.metaeval.resample import times_drawn
 from tensormt.metaeval.scores import Scores, agreement_at, collect_texts, score_metric
 from tensormt.metric import Metric
 from tensormt.parser import Parser
+from tensormt.parser.cache import CachedParser
+from tensormt.qarla.beds import Bed
 from tensormt.qarla.cases import bed_from_texts
 from tensormt.qarla.findings import Options, Report, make_report
 from tensormt.qarla.plots import save_plots
@@ -303,36 +308,103 @@ def qarla(args: argparse.Namespace, parse: TreeSource | None) -> list[Table]:
         report = make_report(bed, test.systems, Options(), subsets, human)
         if args.plots:
             save_plots(report, args.plots / name)
-        tables += _qarla_tables(name, report)
+        tables += _qarla_tables(name, report, Redrawn(bed, test.systems, subsets, human, report))
     return tables
 
 
-def _qarla_tables(name: str, report: Report) -> list[Table]:
+DRAWS = 2000
+
+
+class Redrawn:
+    """The intervals of one bed: cases drawn, and cases and systems."""
+
+    def __init__(
+        self,
+        bed: Bed,
+        systems: Sequence[str],
+        subsets: dict[str, list[str]],
+        human: dict[str, torch.Tensor],
+        report: Report,
+    ) -> None:
+        counted = qarla_draws.Counted.of(bed)
+        qarla_draws.check(bed, counted, human)
+        self.drawn = [
+            qarla_draws.Drawn.of(counted, human, DRAWS, systems_too)
+            for systems_too in (False, True)
+        ]
+        self.places = [bed.names.index(name) for name in report.best["metrics"]]
+        self.best = sum(1 << k for k in self.places)
+        self.kinds = {
+            name: torch.tensor([system in chosen for system in systems])
+            for name, chosen in {**subsets, "all": list(systems)}.items()
+        }
+        self.pairs = qarla_draws.Pairs.of(bed.take(metrics=self.places))
+        random = torch.Generator().manual_seed(qarla_draws.SEED)
+        self.cases = times_drawn(DRAWS, len(bed.am), random)
+
+    def kings(self, index: int) -> list[str]:
+        """Intervals of KING of one set."""
+        return [qarla_draws.interval(drawn.kings[:, index]) for drawn in self.drawn]
+
+    def outside(self) -> list[list[Any]]:
+        """KING of what is best in a draw on the cases outside it: set, single, difference."""
+        rows = []
+        for label, drawn in zip(("cases", "cases, systems"), self.drawn, strict=True):
+            both = drawn.outside
+            gap = both[:, 0] - both[:, 1]
+            means = [float(side.mean()) for side in (both[:, 0], both[:, 1], gap)]
+            rows.append([label, *means, qarla_draws.interval(gap)])
+        return rows
+
+    def jack(self, name: str) -> list[Any]:
+        """The interval of JACK, the number of systems, and how many such sets have no larger."""
+        chosen = self.kinds[name]
+        values = torch.tensor([self.pairs.jack(times, chosen) for times in self.cases])
+        share = "" if bool(chosen.all()) else self.pairs.subsets_at_most(chosen)
+        return [qarla_draws.interval(values), int(chosen.sum()), share]
+
+    def together(self, name: str) -> list[str]:
+        """Intervals of Figure 7's numbers and of the best set's r, cases and systems drawn."""
+        found = self.drawn[1].together(name)
+        numbers = [found["pearson"], found["spearman"], found["quarters"]]
+        return [
+            qarla_draws.interval(values)
+            for values in (*numbers, self.drawn[1].correlations[name][:, self.best])
+        ]
+
+
+def _qarla_tables(name: str, report: Report, redrawn: Redrawn) -> list[Table]:
     best = "+".join(report.best["metrics"])
-    kings: list[list[Any]] = [[key, value] for key, value in report.kings.items()]
-    kings.append([f"best set: {best}", report.best["king"]])
+    kings: list[list[Any]] = [
+        [key, value, *redrawn.kings(1 << k)] for k, (key, value) in enumerate(report.kings.items())
+    ]
+    kings.append([f"best set: {best}", report.best["king"], *redrawn.kings(redrawn.best)])
     against = report.king_against_people or {}
     correlations: list[list[Any]] = []
     for key, found in against.items():
         sets = sorted(found["sets"], key=lambda row: row["king"])
-        low, high = sets[: len(sets) // 4], sets[-(len(sets) // 4) :]
-        correlations.append(
-            [
-                key,
-                len(sets),
-                found["pearson"],
-                found["spearman"],
-                sum(row["r"] for row in low) / len(low),
-                sum(row["r"] for row in high) / len(high),
-                report.human[key]["pearson"],
-            ]
+        low, high = (
+            sum(row["r"] for row in part) / len(part)
+            for part in (sets[: len(sets) // 4], sets[-(len(sets) // 4) :])
         )
+        values = [found["pearson"], found["spearman"], high - low, report.human[key]["pearson"]]
+        cells = [
+            f"{value:.3f} {interval}"
+            for value, interval in zip(values, redrawn.together(key), strict=True)
+        ]
+        correlations.append([key, len(sets), *cells[:2], low, high, *cells[2:]])
+    drawn = ["95%, cases drawn", "95%, cases and systems drawn"]
     return [
-        Table(f"{name}: KING (Figure 5), {report.cases} cases", ["metric", "KING"], kings),
+        Table(f"{name}: KING (Figure 5), {report.cases} cases", ["metric", "KING", *drawn], kings),
+        Table(
+            f"{name}: KING on cases outside the draw of what is best within it, means of draws",
+            ["drawn", "best set", "best metric", "difference", "95%"],
+            redrawn.outside(),
+        ),
         Table(
             f"{name}: JACK with the best set (Figure 6)",
-            ["peers", "JACK"],
-            [[key, value] for key, value in report.jacks.items()],
+            ["peers", "JACK", drawn[0], "systems", "sets of so many systems with no larger JACK"],
+            [[key, value, *redrawn.jack(key)] for key, value in report.jacks.items()],
         ),
         Table(
             f"{name}: KING against correlation with people over all sets (Figure 7)",
@@ -343,6 +415,7 @@ def _qarla_tables(name: str, report: Report) -> list[Table]:
                 "Spearman",
                 "mean r, lowest quarter by KING",
                 "mean r, highest quarter",
+                "highest less lowest",
                 "r of the best set",
             ],
             correlations,
@@ -355,6 +428,7 @@ def main() -> None:
     parser.add_argument("experiment", choices=["liu-gildea", "qin-specia", "qarla"])
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--parser", default="english-large")
+    parser.add_argument("--cache", type=Path, help="folder that keeps parses for later runs")
     parser.add_argument("--no-trees", action="store_true", help="leave out what needs a parser")
     parser.add_argument("--plots", type=Path, help="folder for the figures of qarla")
     parser.add_argument("--json", action="store_true")
@@ -362,7 +436,7 @@ def main() -> None:
     torch.set_num_threads(1)
     parse: TreeSource | None = None
     if args.experiment != "qin-specia" and not args.no_trees:
-        parse = Parser.load(args.parser).parse
+        parse = CachedParser(Parser.load(args.parser), args.cache)
     run = {"liu-gildea": liu_gildea, "qin-specia": qin_specia, "qarla": qarla}[args.experiment]
     tables = run(args, parse)
     if args.json:

@@ -92,15 +92,15 @@ def bootstrap(
     found = []
     for size in chunks(resamples, cells or systems * segments):
         # Segments first: the same seed draws the same segments, whether systems are drawn or not.
-        of_segments = _times(size, segments, random) if "segments" in drawn else None
-        of_systems = _times(size, systems, random) if "systems" in drawn else None
+        of_segments = times_drawn(size, segments, random) if "segments" in drawn else None
+        of_systems = times_drawn(size, systems, random) if "systems" in drawn else None
         found.append(statistic(of_systems, of_segments))
     edges = torch.tensor([(1 - level) / 2, (1 + level) / 2], dtype=torch.float64)
     low, high = torch.nanquantile(torch.cat(found).cpu(), edges).tolist()
     return Interval(float(statistic(None, None)), low, high)
 
 
-def _times(draws: int, units: int, random: torch.Generator) -> Tensor:
+def times_drawn(draws: int, units: int, random: torch.Generator) -> Tensor:
     """How often each of the units is drawn in as many draws with replacement, int64 [R,units]."""
     chosen = torch.randint(units, (draws, units), generator=random, device=random.device)
     none = torch.zeros_like(chosen)

@@ -6,9 +6,10 @@ permutation test on their segment scores, and the metric should be as sure as pe
     p_ij = share of K random sign changes e with Σ_n e_n (x_in - x_jn) ≥ Σ_n (x_in - x_jn)
     SPA  = 1 - mean over pairs i < j of |p_ij(human) - p_ij(metric)|
 
-(Thompson, Mathur, Deutsch & Khayrallah 2024.) One matrix of signs serves all systems, so a table
-costs one product signs [K,N] @ scores [N,S]; signs are drawn as mt-metrics-eval does. With K = 0
-the normal limit takes their place, p_ij = Φ(-Σ d / √Σ d²): no draws, no noise.
+(Thompson, Mathur, Deutsch & Khayrallah 2024.) Each system has its own side of the inequality: with
+loss_i = Σ_n (1 - e_n) x_in, a change counts where loss_i ≤ loss_j. So one product, scores [S,N] @
+signs [N,K], serves all pairs of systems. Signs are drawn as mt-metrics-eval does. With K = 0 the
+normal limit takes their place, p_ij = Φ(-Σ d / √Σ d²): no draws, no noise.
 
 Differences that rounding sets apart are equal: with MQM scores many are.
 """
@@ -42,28 +43,45 @@ def pair_p_values(
     scores [..., S, N]; mask bool [..., S, N]: a pair is compared on the segments that both have;
     flips [K,N] are the signs, none for the normal limit.
     """
-    i, j = torch.triu_indices(scores.shape[-2], scores.shape[-2], offset=1, device=scores.device)
     if mask is None or bool((mask.any(-2) == mask.all(-2)).all()):
+        # the same segments for all: sums of systems, not of pairs
         if mask is not None:
             scores = scores.masked_fill(~mask, 0.0)
-        return _whole(scores, i, j, flips)
+        if flips is None:
+            return limit_p_values(scores)
+        return drawn_p_values(losses(scores, flips), margin(scores))
+    i, j = torch.triu_indices(scores.shape[-2], scores.shape[-2], offset=1, device=scores.device)
     both = mask[..., i, :] & mask[..., j, :]
     return _shares((scores[..., i, :] - scores[..., j, :]).masked_fill(~both, 0.0), flips)
 
 
-def _whole(scores: Tensor, i: Tensor, j: Tensor, flips: Tensor | None) -> Tensor:
-    """The same where all systems have the same segments: sums of systems, not of pairs."""
+def losses(scores: Tensor, flips: Tensor) -> Tensor:
+    """What the sums of scores [..., S, N] lose by each change of signs [K,N], [..., S, K]."""
+    return scores.sum(dim=-1, keepdim=True) - scores @ flips.to(scores).T
+
+
+def margin(scores: Tensor) -> Tensor:
+    """By how much rounding may set sums of a table [..., S, N] apart, [...]."""
+    return _MARGIN[scores.dtype] * scores.abs().sum(dim=-1).amax(dim=-1)
+
+
+def drawn_p_values(lost: Tensor, margin: Tensor) -> Tensor:
+    """p of all pairs i < j from the losses [..., S, K] -> [..., S(S-1)/2]."""
+    counts = []
+    for i in range(lost.shape[-2] - 1):
+        own = lost[..., i : i + 1, :] - margin[..., None, None]
+        counts.append((own <= lost[..., i + 1 :, :]).sum(dim=-1, dtype=torch.int32))
+    return torch.cat(counts, dim=-1).to(torch.float64) / lost.shape[-1]
+
+
+def limit_p_values(scores: Tensor) -> Tensor:
+    """p of all pairs i < j by the normal limit, scores [..., S, N] -> [..., S(S-1)/2]."""
+    i, j = torch.triu_indices(scores.shape[-2], scores.shape[-2], offset=1, device=scores.device)
     seen = scores.sum(dim=-1)
-    seen = seen[..., i] - seen[..., j]
-    if flips is None:
-        gram = scores @ scores.transpose(-1, -2)
-        square = gram.diagonal(dim1=-2, dim2=-1)
-        scale = square[..., i] + square[..., j]
-        return _normal(seen, scale - 2 * gram[..., i, j], scale)
-    sums = scores @ flips.to(scores).T
-    margin = _MARGIN[scores.dtype] * scores.abs().sum(dim=-1).amax(dim=-1)[..., None, None]
-    null = sums[..., i, :] - sums[..., j, :]
-    return (null >= seen[..., None] - margin).mean(dim=-1, dtype=torch.float64)
+    gram = scores @ scores.transpose(-1, -2)
+    square = gram.diagonal(dim1=-2, dim2=-1)
+    scale = square[..., i] + square[..., j]
+    return _normal(seen[..., i] - seen[..., j], scale - 2 * gram[..., i, j], scale)
 
 
 def _shares(gaps: Tensor, flips: Tensor | None) -> Tensor:

@@ -22,7 +22,8 @@ from tensormt.metaeval.inference import Theory, theory, williams
 from tensormt.metaeval.plan import NONE, SPA, Contest, Plan, Row, check
 from tensormt.metaeval.resample import bootstrap
 from tensormt.metaeval.scores import Scores, agreement_at, tables_at
-from tensormt.metaeval.soft import soft_pairwise_accuracy, spa_against, spa_of_draws
+from tensormt.metaeval.soft import soft_pairwise_accuracy, spa_of_draws
+from tensormt.metaeval.soft_exchanges import exchange_spa
 from tensormt.significance import corrected
 
 
@@ -137,12 +138,8 @@ class Case:
         units = self.plan.units
         if self.statistic == SPA:
             tables = torch.stack([scores.segments for scores in metrics])
-            against = spa_against(self.human, self.plan.spa_permutations)
-            cells = len(self.human) * max(
-                self.human.shape[1], len(self.human) * self.plan.spa_permutations
-            )
-            return exchange_tables(
-                self.human, tables, lambda _, own: against(own), units or "both", cells, **draws
+            return exchange_spa(
+                self.human, tables, units or "both", self.plan.spa_permutations, **draws
             )
         if self.level == "mean" and units not in (None, "systems"):
             tables = torch.stack([scores.segments for scores in metrics])
