@@ -16,7 +16,9 @@ ids are characters.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import ClassVar
 
 import torch
@@ -24,22 +26,23 @@ from torch import Tensor
 
 from tensormt.errors import TensorMTError
 from tensormt.explanation import Explanation
-from tensormt.kernels.arrays import argsort, ranges, search, take
+from tensormt.kernels.arrays import argsort, ranges, take
 from tensormt.kernels.matches import Occurrences, items
 from tensormt.kernels.prefixes import Sequences, shared_ngrams
 from tensormt.ngram.base import NgramMetric, occurrences
 from tensormt.ngram.comparison import Comparison
 from tensormt.ngram.frequencies import Frequencies
+from tensormt.ngram.references import References
 from tensormt.reading import Tokens
 from tensormt.text.dictionary import Dictionary, Pieces
 from tensormt.text.tokenizer import CHARACTERS
-from tensormt.text.tokens import TokenBatch, unify
+from tensormt.text.tokens import TokenBatch, dictionaries, unify
 from tensormt.typed import Number, Whole, YesNo
 
 __all__ = ["ChrF"]
 
 _EPS = 1e-16
-_SYMBOLS = 96_000  # compared at a time: few enough for a CPU cache, enough to outweigh the calls
+_SYMBOLS = 112_000  # compared at a time: few enough for a CPU cache, enough to outweigh the calls
 
 
 class ChrF(NgramMetric):
@@ -97,9 +100,26 @@ class ChrF(NgramMetric):
         hyp, ready = self.read(hyp, refs)
         return self._rows([hyp, *ready.streams])
 
+    def read(self, hyp: TokenBatch, refs: Sequence[TokenBatch]) -> tuple[TokenBatch, References]:
+        """Hypothesis and references in the case that the metric wants, cut as it needs them."""
+        for batch in (hyp, *refs):
+            if self.word_order and (batch.dictionary is None or batch.tokenize in CHARACTERS):
+                raise TensorMTError(
+                    f"chrF++ counts words, and the batch holds single "
+                    f"{'ids' if batch.dictionary is None else 'characters'}: "
+                    f"use TokenBatch.from_text(lines, {self.tokenize!r}), or word_order=0"
+                )
+            spaced = batch.tokenize in ("letters", "spaced")
+            if batch.dictionary is not None and spaced != self.whitespace:
+                raise TensorMTError(
+                    f"the batch was read {'with' if spaced else 'without'} white space, the metric "
+                    f"has whitespace={self.whitespace}: "
+                    f"use TokenBatch.from_text(lines, {self.tokenize!r})"
+                )
+        return super().read(hyp, refs)
+
     def _rows(self, batches: Sequence[TokenBatch]) -> Tensor:
         """Statistics of the first batch against the others."""
-        parts = list(_parts(batches))
         blocks = []
         for what, orders in (("characters", self.max_order), ("words", self.word_order)):
             if not orders:
@@ -107,7 +127,7 @@ class ChrF(NgramMetric):
             sides, kinds = _sequences(batches, what)
             lengths = torch.stack([side.lengths for side in sides])
             matched = lengths.new_empty(len(sides) - 1, lengths.shape[1], orders)
-            for rows in parts:
+            for rows in _parts(lengths):
                 one, *others = (side.of(rows) for side in sides)
                 matched[:, rows] = shared_ngrams(one, others, kinds, orders)
             blocks.append(_triples(lengths[:1].expand_as(lengths[1:]), lengths[1:], matched))
@@ -202,7 +222,7 @@ def _triples(hyp: Tensor, ref: Tensor, matched: Tensor) -> Tensor:
 
 def _sequences(batches: Sequence[TokenBatch], what: str) -> tuple[list[Sequences], int]:
     """The characters or words of batches, numbered in common, and how many kinds there are."""
-    known = [batch.dictionary for batch in batches if batch.dictionary is not None]
+    known = dictionaries(batches)
     if not known:  # ids are characters
         tokens = torch.cat([batch.tokens for batch in batches])
         kinds, symbols = torch.unique(tokens, return_inverse=True)
@@ -253,17 +273,22 @@ def _behind(words: Occurrences, orders: int) -> Occurrences:
     return words._replace(order=words.order + orders)
 
 
-def _parts(batches: Sequence[TokenBatch]) -> Iterator[Tensor]:
-    """Numbers of segments of similar length, in parts of a bounded number of symbols."""
-    lengths = torch.stack([batch.lengths for batch in batches]).sum(0)
-    order = argsort(lengths)
-    # a word has about six characters
-    words = batches[0].dictionary is not None and batches[0].tokenize not in CHARACTERS
-    sizes = (lengths[order] * (6 if words else 1)).cumsum(0)
-    total = int(sizes[-1]) if len(order) else 0
-    full = torch.arange(_SYMBOLS, max(total, _SYMBOLS), _SYMBOLS, device=sizes.device)
-    start = 0
-    for end in [*search(sizes, full).tolist(), len(order)]:
-        if end > start:
-            yield order[start:end]
-            start = end
+def _parts(lengths: Tensor) -> Iterator[Tensor]:
+    """Numbers of segments of similar length, given the lengths [S,B] of all sides.
+
+    The table of a part, which is padded to its longest side, has a bounded number of cells.
+    """
+    longest = lengths.amax(0)
+    order = argsort(longest)
+    sizes = longest[order].tolist()
+    low = 0
+    while low < len(sizes):
+        cells = partial(_cells, low, lengths.shape[0], sizes)
+        high = low + max(bisect_right(range(low + 1, len(sizes) + 1), _SYMBOLS, key=cells), 1)
+        yield order[low:high]
+        low = high
+
+
+def _cells(low: int, sides: int, sizes: list[int], high: int) -> int:
+    """Cells of the segments low…high-1, whose sizes rise."""
+    return (high - low) * sides * sizes[high - 1]

@@ -78,10 +78,10 @@ def forget(job: Job) -> None:
     """Remove all that `keep` wrote in the folder."""
     system, folder = filesystem(f"{job.out}/_documents")
     names = system.ls(folder, detail=False) if system.isdir(folder) else []
-    for path in (name for name in names if name.endswith(".parquet")):
-        read_footer(
-            f"{job.out}/_documents/{path.rpartition('/')[2]}"
-        )  # raises where it is not ours
+    ours = [name for name in names if name.endswith(".parquet")]
+    for path in ours:  # raises where one is not ours
+        read_footer(f"{job.out}/_documents/{path.rpartition('/')[2]}")
+    for path in ours:
         system.rm(path)
 
 

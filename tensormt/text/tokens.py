@@ -26,7 +26,7 @@ from tensormt.text.dictionary import Dictionary, number_characters
 from tensormt.text.tokenizer import CHARACTERS, characters, check_name
 from tensormt.text.tokenizer import tokenize as cut
 
-__all__ = ["TokenBatch", "unify"]
+__all__ = ["TokenBatch", "dictionaries", "unify"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,13 +210,19 @@ class TokenBatch:
 _BATCHES = many(TokenBatch, "a batch of TokenBatch.from_text or from_ids")
 
 
-def unify(batches: Sequence[TokenBatch]) -> list[TokenBatch]:
-    """The same batches with ids of one common dictionary; batches of ids stay as they are."""
+def dictionaries(batches: Sequence[TokenBatch]) -> list[Dictionary]:
+    """The dictionaries of batches made from text; none of batches of ids."""
     known = [batch.dictionary for batch in batches if batch.dictionary is not None]
     if known and len(known) != len(batches):
         raise TensorMTError(
             "a batch made from text meets one made from ids: make both from text or both from ids"
         )
+    return known
+
+
+def unify(batches: Sequence[TokenBatch]) -> list[TokenBatch]:
+    """The same batches with ids of one common dictionary; batches of ids stay as they are."""
+    known = dictionaries(batches)
     if all(dictionary is known[0] for dictionary in known):
         return list(batches)
     merged, maps = Dictionary.merge(known)

@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 from sacrebleu.metrics import CHRF
 
 import tensormt as tm
+from tensormt.errors import TensorMTError
 from tensormt.ngram import References
+from tensormt.ngram import chrf as chrf_module
 from tensormt.train.functional import scores
 
 OPTIONS = [
@@ -94,3 +96,51 @@ def test_token_ids_are_characters():
 def test_bad_options(bad):
     with pytest.raises(tm.TensorMTError, match=next(iter(bad))):
         tm.ChrF(**bad)
+
+
+@pytest.mark.parametrize("odd", [[], [40_000], [0, 1, 9_000, 200_000]])
+def test_a_part_is_no_wider_than_its_segments_are_long(odd):
+    """One long line among many short ones does not make all rows long."""
+    sizes = [*odd, *(k % 60 for k in range(5000))]
+    lengths = torch.tensor([sizes, [size // 2 for size in sizes], [3] * len(sizes)])
+    parts = list(chrf_module._parts(lengths))
+    assert sorted(torch.cat(parts).tolist()) == list(range(len(sizes)))
+    for rows in parts:
+        cells = sum(len(rows) * int(side[rows].max()) for side in lengths)
+        assert len(rows) == 1 or cells <= chrf_module._SYMBOLS
+    assert len(parts) < 20
+
+
+def test_nothing_is_cut_into_parts():
+    assert list(chrf_module._parts(torch.zeros(2, 0, dtype=torch.int64))) == []
+
+
+def test_long_words_and_lines_among_short_ones():
+    hyps = ["ab cd"] * 300
+    hyps[7], hyps[9] = "x" * 30_000, "la " * 9_000
+    refs = ["ab ce"] * 300
+    refs[9] = "la la"
+    for name, options in (("chrf", {}), ("chrf:word_order=2", {"word_order": 2})):
+        found = tm.score(hyps, [refs], [name]).segments[name].tolist()
+        peer = CHRF(**options)
+        assert found == pytest.approx(
+            [peer.sentence_score(h, [r]).score for h, r in zip(hyps, refs, strict=True)], abs=1e-9
+        )
+
+
+def test_batches_that_do_not_fit():
+    text = tm.TokenBatch.from_text(["ab cd"], "char")
+    ids = tm.TokenBatch.from_ids(torch.tensor([[1, 2]]), torch.tensor([2]))
+    for one, other in ((text, ids), (ids, text)):
+        with pytest.raises(TensorMTError, match="a batch made from text meets one made from ids"):
+            tm.ChrF().statistics(one, [other])
+    for batch in (text, ids):
+        with pytest.raises(
+            TensorMTError, match=r"chrF\+\+ counts words, and the batch holds single"
+        ):
+            tm.ChrF(word_order=2)(batch, [batch])
+    with pytest.raises(TensorMTError, match="read without white space, the metric has whitespace="):
+        tm.ChrF(whitespace=True)(text, [text])
+    spaced = tm.TokenBatch.from_text(["ab cd"], "letters")
+    with pytest.raises(TensorMTError, match="read with white space, the metric has whitespace=Fal"):
+        tm.ChrF()(spaced, [spaced])
