@@ -106,9 +106,18 @@ def shared_ngrams(
         pieces = _different(tables)
         wide = pieces.shape[0].bit_length()
         if wide * form.pieces > _BITS:
-            raise TensorMTError(
-                f"{pieces.shape[0]:,} different pieces of text are too many at once: score fewer "
-                "segments at a time"
+            if batch == 1:
+                raise TensorMTError(
+                    f"n-grams of up to {max_order} of {kinds:,} different symbols are too many in "
+                    "one segment: take a smaller order"
+                )
+            halves = torch.arange(batch, device=one.starts.device).tensor_split(2)
+            return torch.cat(
+                [
+                    shared_ngrams(one.of(rows), [o.of(rows) for o in others], kinds, max_order)
+                    for rows in halves
+                ],
+                1,
             )
         tables = [_windows(search(pieces, t) + 1, wide, form.pieces, form.fits) for t in tables]
     keys = [

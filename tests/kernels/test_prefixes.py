@@ -63,3 +63,15 @@ def test_too_many_kinds():
     one = sequences([[1, 2]])
     with pytest.raises(TensorMTError, match="different symbols are too many"):
         shared_ngrams(one, [one], 1 << 40, 2)
+
+
+def test_many_different_pieces_are_taken_in_parts():
+    """Long n-grams of many kinds do not fit a key for all segments at once."""
+    generator = torch.Generator().manual_seed(5)
+    rows = torch.randint(1, 3000, (2, 60, 50), generator=generator).tolist()
+    rows[1] = [[*one[:25], *two[25:]] for one, two in zip(*rows, strict=True)]
+    found = shared_ngrams(sequences(rows[0]), [sequences(rows[1])], 3000, 30)[0]
+    assert found.tolist() == expected(rows[0], rows[1], 30)
+    long = sequences([list(range(1, 3000))])
+    with pytest.raises(TensorMTError, match="too many in one segment: take a smaller order"):
+        shared_ngrams(long, [long], 3000, 60)
