@@ -261,9 +261,9 @@ def long(tmp_path_factory):
     return folder, plain.read_bytes(), result.stdout
 
 
-def _disturbed(folder, out):
+def _disturbed(folder, out, chunk=20):
     files = str(folder / "ref1.txt"), "-i", str(folder / "sysA.txt")
-    more = ("-m", "bleu", "nist", "bm", "--chunk", "10", "--segments", str(out))
+    more = ("-m", "bleu", "nist", "bm", "--chunk", str(chunk), "--segments", str(out))
     return ("score", *files, *more)
 
 
@@ -273,7 +273,7 @@ def test_signals(long, tmp_path, number, status):
     folder, whole, table = long
     out = tmp_path / "s.jsonl"
     process = subprocess.Popen(
-        [*COMMAND, *_disturbed(folder, out)],
+        [*COMMAND, *_disturbed(folder, out, 8)],  # long enough for the signal to come in time
         stderr=subprocess.PIPE,
         text=True,
         env=LIGHT,
