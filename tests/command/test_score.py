@@ -287,7 +287,7 @@ def test_signals(long, tmp_path, number, status):
     assert err.startswith("tensormt: stopped by")
     assert err.count("\n") == 1
     assert not out.exists()
-    again = command(*_disturbed(folder, out), "--resume")
+    again = command(*_disturbed(folder, out, 8), "--resume")
     assert again.returncode == 0, again.stderr
     assert out.read_bytes() == whole
     assert again.stdout == table
