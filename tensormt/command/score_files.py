@@ -134,7 +134,9 @@ def run(args: argparse.Namespace) -> int:
         )
         return 0
     if args.documents:
-        path = f"{args.out.rstrip('/')}/_documents.{args.to}"
+        from tensormt.scale.documents import table_name
+
+        path = f"{args.out.rstrip('/')}/{table_name(args.to)}"
         _log(f"scores of {len(summary.documents):,} documents are in {path}")
     print(_report(args, summary))
     return 0

@@ -33,10 +33,9 @@ from tensormt.ngram.base import NgramMetric, occurrences
 from tensormt.ngram.comparison import Comparison
 from tensormt.ngram.frequencies import Frequencies
 from tensormt.ngram.references import References
-from tensormt.reading import Tokens
 from tensormt.text.dictionary import Dictionary, Pieces
-from tensormt.text.tokenizer import CHARACTERS
-from tensormt.text.tokens import TokenBatch, dictionaries, unify
+from tensormt.text.tokenizer import CHARACTERS, WITH_SPACE
+from tensormt.text.tokens import TokenBatch, dictionaries
 from tensormt.typed import Number, Whole, YesNo
 
 __all__ = ["ChrF"]
@@ -70,9 +69,8 @@ class ChrF(NgramMetric):
         self.whitespace: bool = YesNo("whitespace", False, "").check(whitespace)
         self.eps_smoothing: bool = YesNo("eps_smoothing", False, "").check(eps_smoothing)
         # characters alone need no words
-        spaces = ("char", "letters"), ("none", "spaced")
-        tokenize = spaces[word_order > 0][whitespace]
-        super().__init__(char_order, tokenize, lowercase)
+        without, with_space = ("none", "spaced") if word_order else CHARACTERS
+        super().__init__(char_order, with_space if whitespace else without, lowercase)
 
     def options(self) -> dict[str, object]:
         """Orders, β, white space, case and smoothing."""
@@ -84,11 +82,6 @@ class ChrF(NgramMetric):
             "case": "lc" if (self._seen or self.reads).lowercase else "mixed",
             "eps": self.eps_smoothing,
         }
-
-    @property
-    def reads(self) -> Tokens:
-        """Characters, words as they stand between white space, or these with it."""
-        return Tokens(self.tokenize, self.lowercase)
 
     @property
     def width(self) -> int:
@@ -109,7 +102,7 @@ class ChrF(NgramMetric):
                     f"{'ids' if batch.dictionary is None else 'characters'}: "
                     f"use TokenBatch.from_text(lines, {self.tokenize!r}), or word_order=0"
                 )
-            spaced = batch.tokenize in ("letters", "spaced")
+            spaced = batch.tokenize in WITH_SPACE
             if batch.dictionary is not None and spaced != self.whitespace:
                 raise TensorMTError(
                     f"the batch was read {'with' if spaced else 'without'} white space, the metric "
@@ -147,7 +140,7 @@ class ChrF(NgramMetric):
     def explain(self, hyp: TokenBatch, refs: Sequence[TokenBatch]) -> Explanation:
         """The n-grams of characters that were counted, then those of words."""
         hyp, ready = self.read(hyp, refs)
-        batches = unify([hyp, *ready.streams])
+        batches = [hyp, *ready.streams]
         own, others = batches[0], batches[1:]
         scores = [
             torch.where(ref.lengths > 0, self.score(self._rows([own, ref]), segment=True), -1.0)

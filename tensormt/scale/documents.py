@@ -19,14 +19,19 @@ from tensormt.data.storage import filesystem
 from tensormt.scale.job import Job
 from tensormt.scoring import Sums
 
-__all__ = ["finished", "forget", "keep", "recall", "table_name", "write_table"]
+__all__ = ["finished", "folder_of_sums", "forget", "keep", "recall", "table_name", "write_table"]
 
 FORMAT = "tensormt documents 1"
 _ROWS = 10_000  # documents that are written at a time
 
 
+def folder_of_sums(out: str) -> str:
+    """Where the sums of a run in the folder `out` lie."""
+    return f"{out}/_documents"
+
+
 def _path(job: Job, shard: Shard) -> str:
-    return f"{job.out}/_documents/{shard.name}.parquet"
+    return f"{folder_of_sums(job.out)}/{shard.name}.parquet"
 
 
 def finished(job: Job, shard: Shard, fingerprint: str) -> dict[str, Any] | None:
@@ -76,18 +81,18 @@ def recall(job: Job, shard: Shard) -> Sums:
 
 def forget(job: Job) -> None:
     """Remove all that `keep` wrote in the folder."""
-    system, folder = filesystem(f"{job.out}/_documents")
+    system, folder = filesystem(folder_of_sums(job.out))
     names = system.ls(folder, detail=False) if system.isdir(folder) else []
     ours = [name for name in names if name.endswith(".parquet")]
     for path in ours:  # raises where one is not ours
-        read_footer(f"{job.out}/_documents/{path.rpartition('/')[2]}")
+        read_footer(f"{folder_of_sums(job.out)}/{path.rpartition('/')[2]}")
     for path in ours:
         system.rm(path)
 
 
-def table_name(job: Job) -> str:
+def table_name(form: str) -> str:
     """The file with the scores of all documents, in the folder of a run."""
-    return f"_documents{SUFFIXES[job.form]}"
+    return f"_documents{SUFFIXES[form]}"
 
 
 def write_table(
@@ -95,7 +100,7 @@ def write_table(
 ) -> None:
     """One row a document, in the order in which they begin: its name and its scores."""
     names, kinds = list(documents), {"doc": "string", **dict.fromkeys(job.metrics, "double")}
-    with ScoreFile(f"{job.out}/{table_name(job)}", kinds) as file:
+    with ScoreFile(f"{job.out}/{table_name(job.form)}", kinds) as file:
         for start in range(0, len(names), _ROWS):
             some = names[start : start + _ROWS]
             scores = {m: [documents[doc][m] for doc in some] for m in job.metrics}

@@ -24,7 +24,14 @@ from tensormt.data.storage import filesystem
 from tensormt.errors import TensorMTError
 from tensormt.scale.cluster import Cluster
 from tensormt.scale.counting import tables
-from tensormt.scale.documents import finished, forget, recall, table_name, write_table
+from tensormt.scale.documents import (
+    finished,
+    folder_of_sums,
+    forget,
+    recall,
+    table_name,
+    write_table,
+)
 from tensormt.scale.job import Job
 from tensormt.scale.local import Local
 from tensormt.scale.worker import Task
@@ -138,11 +145,11 @@ def score_files(
 def _prepare(job: Job, shards: Sequence[Shard], overwrite: bool) -> None:
     """Make the folder, and see that it holds nothing that is not of this plan."""
     system, folder = filesystem(job.out)
-    wanted = {job.output(shard).rpartition("/")[2] for shard in shards} | {table_name(job)}
+    wanted = {job.output(shard).rpartition("/")[2] for shard in shards} | {table_name(job.form)}
     try:
         system.makedirs(folder, exist_ok=True)
         if job.documents:
-            system.makedirs(f"{folder}/_documents", exist_ok=True)
+            system.makedirs(folder_of_sums(folder), exist_ok=True)
         for path in system.ls(folder, detail=False):
             name = path.rpartition("/")[2]
             if name.startswith(".") or not name.endswith(tuple(SUFFIXES.values())):
@@ -246,7 +253,7 @@ def _summary(job: Job, shards: Sequence[Shard], done: dict[int, Task]) -> Summar
     if not summary.missing:
         if job.documents:
             write_table(job, summary.documents, summary.signatures)
-            sweep(f"{job.out}/_documents")
+            sweep(folder_of_sums(job.out))
         write_json(f"{job.out}/summary.json", _facts(job, summary, shards, done))
         sweep(job.out)
     return summary
@@ -255,7 +262,7 @@ def _summary(job: Job, shards: Sequence[Shard], done: dict[int, Task]) -> Summar
 def _facts(
     job: Job, summary: Summary, shards: Sequence[Shard], done: dict[int, Task]
 ) -> dict[str, Any]:
-    documents = {"output": table_name(job), "count": len(summary.documents)}
+    documents = {"output": table_name(job.form), "count": len(summary.documents)}
     return {
         "metrics": {
             name: {"score": score, "signature": summary.signatures[name]}

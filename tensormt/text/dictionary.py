@@ -19,7 +19,7 @@ from torch import Tensor
 
 from tensormt.kernels import hashing
 
-__all__ = ["Dictionary", "Pieces", "number_characters", "string_buffers"]
+__all__ = ["Dictionary", "Pieces", "code_points", "number_characters", "string_buffers"]
 
 
 _FEW = 128  # strings: up to here Python's own tables take less time than calls of Arrow
@@ -131,9 +131,7 @@ class Dictionary:
     def characters(self) -> Pieces:
         """The strings cut into characters, numbered from 1."""
         data, bounds = string_buffers(self.array)
-        text = data[bounds[0] : bounds[-1]].tobytes().decode()
-        codes = np.frombuffer(text.encode("utf-32-le"), np.uint32)
-        ids, names = number_characters(codes)
+        ids, names = number_characters(code_points(data[bounds[0] : bounds[-1]].tobytes()))
         return Pieces.of(ids + 1, pc.utf8_length(self.array).to_numpy(), names)
 
     @cached_property
@@ -154,6 +152,13 @@ class Dictionary:
 
     def __repr__(self) -> str:
         return f"Dictionary({len(self)} strings)"
+
+
+def code_points(text: bytes) -> np.ndarray:
+    """The code points of UTF-8 text, in the shortest type that is at hand."""
+    if text.isascii():
+        return np.frombuffer(text, np.uint8)
+    return np.frombuffer(text.decode().encode("utf-32-le"), np.uint32)
 
 
 def number_characters(codes: np.ndarray) -> tuple[np.ndarray, list[str]]:

@@ -25,11 +25,13 @@ import numpy as np
 import pyarrow as pa
 
 from tensormt.errors import TensorMTError
+from tensormt.text.dictionary import code_points
 from tensormt.typed import described
 
-__all__ = ["CHARACTERS", "NATIVE", "characters", "check_name", "decode", "tokenize"]
+__all__ = ["CHARACTERS", "NATIVE", "WITH_SPACE", "characters", "check_name", "decode", "tokenize"]
 
 CHARACTERS = ("char", "letters")  # every character but white space, and every character
+WITH_SPACE = ("letters", "spaced")  # those that keep white space
 NATIVE = ("13a", "none", *CHARACTERS, "spaced")
 
 _SPACE, _ALONE, _STOP, _DIGIT, _DASH = 1, 2, 3, 4, 5
@@ -136,11 +138,7 @@ def characters(
             start = np.flatnonzero(np.greater(data.view(np.int8) > -65, space))
             lengths.append(np.diff(np.searchsorted(start, np.flatnonzero(data == 10))))
             text = buffer.translate(None, _SPACES)
-        codes.append(
-            np.frombuffer(text, np.uint8)
-            if text.isascii()
-            else np.frombuffer(text.decode().encode("utf-32-le"), np.uint32)
-        )
+        codes.append(code_points(text))
     return np.concatenate(codes), np.concatenate(lengths)
 
 
