@@ -96,6 +96,17 @@ class Metric(ABC, Generic[Batch]):
             self._width = found
         return found
 
+    @property
+    def group(self) -> Hashable:
+        """Metrics of an equal group may be counted together."""
+        return id(self)
+
+    def statistics_with(
+        self, others: Sequence[Metric[Batch]], hyp: Batch, refs: Sequence[Batch]
+    ) -> list[Tensor]:
+        """Statistics of this metric and of others of its group."""
+        return [metric.statistics(hyp, refs) for metric in (self, *others)]
+
     def __call__(self, hyp: Batch, refs: Sequence[Batch]) -> Tensor:
         """Segment scores, float64 [B]."""
         return self.score(self.statistics(hyp, refs), segment=True)

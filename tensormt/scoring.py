@@ -9,7 +9,7 @@ them, so chunks of any size score alike. Memory holds one chunk and the sums.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
@@ -74,15 +74,29 @@ class Scorer:
     def statistics(self, chunk: Chunk) -> Statistics:
         """Statistics of every system and metric, [B,K]."""
         texts = self.texts([*chunk.hyps.values(), *chunk.refs], chunk)
-        found: Statistics = {system: {} for system in chunk.hyps}
-        for name, metric in self.metrics.items():
-            hyps, refs = texts.sides(metric.reads, len(chunk.hyps))
+        made: Statistics = {system: {} for system in chunk.hyps}
+        for names in self._groups():
+            first, *others = [self.metrics[name] for name in names]
+            hyps, refs = texts.sides(first.reads, len(chunk.hyps))
             try:
                 for system, hyp in zip(chunk.hyps, hyps, strict=True):
-                    found[system][name] = metric.statistics(hyp, refs).cpu()
+                    if others:
+                        tables = first.statistics_with(others, hyp, refs)
+                    else:
+                        tables = [first.statistics(hyp, refs)]
+                    made[system] |= {n: t.cpu() for n, t in zip(names, tables, strict=True)}
             except SegmentError as error:
                 raise error.after(chunk.start) from None
-        return found
+        return {
+            system: {name: tables[name] for name in self.metrics} for system, tables in made.items()
+        }
+
+    def _groups(self) -> list[list[str]]:
+        """Names of metrics that are counted together."""
+        groups: dict[Hashable, list[str]] = {}
+        for name, metric in self.metrics.items():
+            groups.setdefault(metric.group, []).append(name)
+        return list(groups.values())
 
     def signature(self, name: str, references: int) -> str:
         """What reproduces a score: metric, options, number of references, parser, version."""

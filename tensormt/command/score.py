@@ -87,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
             sums.add(found, chunk.docs if args.documents else None)
             if writer:
                 scores = {
-                    name: {m: s.tolist() for m, s in scorer.segment_scores(table).items()}
+                    name: {m: s.numpy() for m, s in scorer.segment_scores(table).items()}
                     for name, table in found.items()
                 }
                 writer.add(chunk.start, chunk.docs, scores, sums.state())

@@ -139,9 +139,12 @@ class Corpus:
 def _blanks(streams: Sequence[Sequence[str | None]]) -> list[int]:
     """The places at which all streams are blank or have no line."""
     first, *others = streams
+    lines = [line for line in first if line]
+    if len(lines) == len(first) and not any(map(str.isspace, lines)):  # nearly always
+        return []
     places = [k for k, line in enumerate(first) if not line or line.isspace()]
-    for lines in others:
-        places = [k for k in places if not (line := lines[k]) or line.isspace()]
+    for other in others:
+        places = [k for k in places if not (line := other[k]) or line.isspace()]
     return places
 
 

@@ -15,14 +15,18 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
-from math import isfinite
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from tensormt.data.outputs import check_regular, output_path
 from tensormt.errors import TensorMTError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+    from numpy.typing import ArrayLike, NDArray
 
 try:
     import fcntl
@@ -124,14 +128,16 @@ class SegmentWriter:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
+        from tensormt.data.rowtext import text_of
+
         try:
             with pq.ParquetFile(self.path) as file:
                 for batch in file.iter_batches():
-                    for row in batch.to_pylist():
-                        scores = [[row[spec]] for spec in self.metrics]
-                        docs = None if row["doc"] is None else [row["doc"]]
-                        place = row["segment"] - 1
-                        yield self._rows(place, row["system"], docs, scores)[0].encode()
+                    found = batch.to_pydict()
+                    docs = None if None in found["doc"] else found["doc"]
+                    scores = [found[spec] for spec in self.metrics]
+                    rows = self._rows(found["segment"], found["system"], docs, scores)
+                    yield from text_of(rows).splitlines(keepends=True)
         except (pa.ArrowException, KeyError):
             yield b"something else"
 
@@ -162,43 +168,51 @@ class SegmentWriter:
         self,
         start: int,
         docs: Sequence[str] | None,
-        scores: Mapping[str, Mapping[str, Sequence[float]]],
+        scores: Mapping[str, Mapping[str, NDArray[np.float64]]],
         keep: dict[str, Any],
     ) -> None:
         """Write one chunk: scores by system and metric, and what to keep after it."""
+        from tensormt.data.rowtext import joined, text_of
+
         systems = {name: [found[spec] for spec in self.metrics] for name, found in scores.items()}
         count = len(next(iter(systems.values()))[0])
-        columns = [self._rows(start, name, docs, found) for name, found in systems.items()]
-        rows = columns[0] if len(columns) == 1 else list(chain(*zip(*columns, strict=True)))
+        numbers = range(start + 1, start + 1 + count)
+        columns = [self._rows(numbers, name, docs, found) for name, found in systems.items()]
+        text = text_of(joined(*columns))
         try:
-            for row in rows if self._old is not None else ():
-                self._agree(row.encode())
-            self._write("".join(rows).encode())
+            for row in text.splitlines(keepends=True) if self._old is not None else ():
+                self._agree(row)
+            self._write(text)
             self.done, self.kept = start + count, keep
             self._mark()
         except OSError as error:
             raise self._trouble(error) from None
 
     def _rows(
-        self, start: int, system: str, docs: Sequence[str] | None, scores: Sequence[Sequence[float]]
-    ) -> list[str]:
-        """The rows of one system from a segment on; what they have in common is written once."""
-        cells: list[Iterable[str]] = [map(str, range(start + 1, start + 1 + len(scores[0])))]
-        if self.kind == ".tsv":
-            fields = ["%s", _escaped(_flat(system)), "" if docs is None else "%s"]
-            template = "\t".join([*fields, *("%s" for _ in scores)]) + "\n"
-            cells += [map(_flat, docs)] if docs is not None else []
-            cells += [map(repr, column) for column in scores]
+        self,
+        segments: Sequence[int],
+        system: str | Sequence[str],
+        docs: Sequence[str] | None,
+        scores: Sequence[ArrayLike],
+    ) -> pa.Array:
+        """Rows of one system, or of one for each row, as text."""
+        from tensormt.data.rowtext import joined, numerals, strings
+
+        table = self.kind == ".tsv"
+        write: Callable[[str], str] = _flat if table else _quoted
+        systems = write(system) if isinstance(system, str) else strings(list(map(write, system)))
+        cells = [strings(list(map(str, segments))), systems]
+        cells += [strings(list(map(write, docs)))] if docs is not None else [""] * table
+        # what is not a finite number is written as JSON has it
+        cells += [numerals(column, repr if table else json.dumps) for column in scores]
+        if table:
+            before = ["", *("\t" for _ in cells[1:])]
         else:
-            fields = ['"segment": %s', f'"system": {_escaped(_quoted(system))}']
-            fields += ['"doc": %s'] if docs is not None else []
-            fields += [f"{_escaped(_quoted(name))}: %s" for name in self.metrics]
-            template = "{" + ", ".join(fields) + "}\n"
-            cells += [map(_quoted, docs)] if docs is not None else []
-            # what is not a finite number is written as JSON has it
-            written = (repr if isfinite(sum(column)) else json.dumps for column in scores)
-            cells += [map(write, column) for write, column in zip(written, scores, strict=True)]
-        return [template % row for row in zip(*cells, strict=True)]
+            names = ["segment", "system", *(["doc"] if docs is not None else []), *self.metrics]
+            before = [f", {_quoted(name)}: " for name in names]
+            before[0] = "{" + before[0][2:]
+        end = "\n" if table else "}\n"
+        return joined(*chain(*zip(before, cells, strict=True)), end)
 
     def _write(self, data: bytes) -> None:
         assert self._file is not None
@@ -261,11 +275,6 @@ def _quoted(text: str) -> str:
 def _flat(cell: str) -> str:
     """A cell of a table: one line, without tabs."""
     return " ".join(cell.split())
-
-
-def _escaped(text: str) -> str:
-    """Text as a template shows it."""
-    return text.replace("%", "%%")
 
 
 def _check(state: Mapping[str, Any]) -> str:

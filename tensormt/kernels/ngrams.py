@@ -83,19 +83,29 @@ def different(refs: Tensor, lengths: Tensor, max_order: int) -> Tensor:
     """Different n-grams of references [R,T+1,b] together, int64 [b,N]; lengths [R,b].
 
     The last row and what lies beyond a reference is padding, as for the references of `compare`.
+    They are all n-grams but those that stood before, in the same reference or in an earlier one.
     """
-    low = torch.iinfo(refs.dtype).min
-    number = torch.zeros(refs.shape[2], max_order, dtype=torch.int64, device=refs.device)
-    # what stands before the first reference is one that holds nothing
-    nothing = refs.new_full((1, 1, refs.shape[2]), low + 1)
-    for r, own in enumerate(lengths):
-        # as a hypothesis a reference takes the other padding
-        hyp = torch.where(refs[r, :-1] == low + 1, low, refs[r, :-1])
-        for n, order in enumerate(compare(hyp, refs[:r] if r else nothing, max_order)):
-            place = torch.arange(order.rank.shape[0], device=refs.device)[:, None]
-            new = (order.rank == 0) & (order.counts.amax(0) == 0)
-            number[:, n] += (new & (place < own - n)).sum(0)
-    return number
+    number, width, segments = refs.shape
+    size, low = width - 1, torch.iinfo(refs.dtype).min
+    dtype = torch.uint8 if size <= LONGEST else torch.int32
+    # before a token stand those of its own reference and of all earlier ones
+    none = refs.new_full((max(size - 1, 0), segments), low + 1)
+    text = torch.cat([none, refs.reshape(number * width, segments)])
+    repeated = torch.zeros(max_order, segments, dtype=torch.int64, device=refs.device)
+    for r, own in enumerate(refs[:, :-1]):
+        reach = r * width + size - 1
+        if reach <= 0:
+            continue
+        # row d of the view holds, at i, the token reach - d places before i
+        earlier = text.as_strided((reach, size, segments), (segments, segments, 1))
+        # as a hypothesis a reference takes the other padding, which equals nothing
+        same = equal(earlier, torch.where(own == low + 1, low, own)[None]).view(torch.uint8)
+        for order in range(max_order):
+            if order:
+                same = same[:, :-1] & same[:, 1:]
+            repeated[order] += same.amax(0).sum(0, dtype=dtype)
+    orders = torch.arange(max_order, device=refs.device)[:, None, None]
+    return ((lengths - orders).clamp_min(0).sum(1) - repeated).t()
 
 
 def share(part: Tensor, whole: Tensor) -> Tensor:

@@ -7,7 +7,7 @@ A metric says in `count` what it takes from a comparison of hypotheses and refer
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import ClassVar, TypeVar
 
 import torch
@@ -115,12 +115,31 @@ class NgramMetric(Metric[TokenBatch]):
 
     def statistics(self, hyp: TokenBatch, refs: Sequence[TokenBatch]) -> Tensor:
         """Sufficient statistics of every segment, [B,K]."""
-        hyp, ready = self.read(hyp, refs)
-        table = self.table(ready)
-        rows = torch.empty(len(hyp), self.width, dtype=self.dtype, device=hyp.device)
-        for some, part in matches(hyp, ready, self.max_order):
-            rows[some] = self.count(part, table)
-        return rows
+        return self.statistics_with((), hyp, refs)[0]
+
+    @property
+    def group(self) -> Hashable:
+        """Metrics that read alike share one comparison."""
+        own = type(self).statistics is not NgramMetric.statistics
+        return super().group if own else (NgramMetric, self.reads)
+
+    def statistics_with(
+        self, others: Sequence[Metric[TokenBatch]], hyp: TokenBatch, refs: Sequence[TokenBatch]
+    ) -> list[Tensor]:
+        """Statistics of this metric and of others of its group, by one comparison."""
+        metrics = [self, *(other for other in others if isinstance(other, NgramMetric))]
+        # what the highest order finds serves the others
+        first = sorted(range(len(metrics)), key=lambda k: -metrics[k].max_order)
+        (hyp, ready), *_ = [metric.read(hyp, refs) for metric in metrics]
+        tables = [metric.table(ready) for metric in metrics]
+        found = [
+            torch.empty(len(hyp), metric.width, dtype=metric.dtype, device=hyp.device)
+            for metric in metrics
+        ]
+        for some, part in matches(hyp, ready, metrics[first[0]].max_order):
+            for k in first:
+                found[k][some] = metrics[k].count(part.upto(metrics[k].max_order), tables[k])
+        return found
 
     def explain(self, hyp: TokenBatch, refs: Sequence[TokenBatch]) -> Explanation:
         """The n-grams that were counted."""

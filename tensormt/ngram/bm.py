@@ -61,12 +61,8 @@ class BM(Weighted, TestSetMetric):
 
     def count(self, part: Comparison, table: Frequencies | None) -> Tensor:
         """Segments, lengths, and N each of matches, n-grams, sums of R, R of one held once."""
-        if table is None:
-            weights = self.match_weights(part, None, None)
-        else:
-            weights = self.match_weights(part, part.counted(table), table)
         once = part.along(single(part.refs, self.max_order, table))
-        blocks = [part.matched, part.totals, part.sums(weights), once]
+        blocks = [part.matched, part.totals, self.weighted_matches(part, table), once]
         return torch.cat([part.head(part.closest), *blocks], -1)
 
     def columns_of(self, order: int) -> list[int]:

@@ -15,7 +15,7 @@ when the hypothesis goes on, so the statistics of prefixes are cumulative sums.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
@@ -98,6 +98,9 @@ class Places:
         return self.pick(self.order.rank) < self.counts.amax(0)
 
 
+_BY_ORDER = ("clipped", "places")  # what a comparison keeps for each order
+
+
 @dataclass(frozen=True)
 class Comparison:
     """b columns compared with their references."""
@@ -109,6 +112,13 @@ class Comparison:
     by_shape: bool = False  # sizes come from shapes alone: no host sync
     prefixes: bool = False
     kept: dict[str, Any] = field(default_factory=dict)
+
+    def upto(self, max_order: int) -> Comparison:
+        """The same comparison without the orders above one."""
+        if max_order == len(self.orders):
+            return self
+        kept = {name: self.kept[name][:max_order] for name in _BY_ORDER if name in self.kept}
+        return replace(self, orders=self.orders[:max_order], kept=kept)
 
     @once
     def places(self) -> list[Places]:
@@ -148,10 +158,15 @@ class Comparison:
         """One segment, its length and a reference length: [...,3]."""
         return torch.stack([torch.ones_like(self.lengths), self.lengths, reference], -1)
 
+    @once
+    def clipped(self) -> list[Tensor]:
+        """Which n-grams are clipped matches, bool [T-n+1,b] an order."""
+        return [order.matched for order in self.orders]
+
     @property
     def matched(self) -> Tensor:
         """Number of clipped matches of each order, int64 [...,N]."""
-        return self.along_text([order.matched for order in self.orders])
+        return self.along_text(self.clipped)
 
     def sums(self, values: Sequence[Tensor]) -> Tensor:
         """Values [m] at the places of each order summed over its clipped matches, [...,N]."""

@@ -97,7 +97,7 @@ class Frequencies:
         """The same counts on a device."""
         new = Frequencies(self.max_order)
         new.words, new.kind = self.words, self.kind
-        new._tallies = [tally.to(device) for tally in self.tallies]
+        new._tallies = [tally.to(torch.device(device)) for tally in self.tallies]
         return new
 
     def of(self, order: int, keys: Tensor) -> Tensor:

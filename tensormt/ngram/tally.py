@@ -11,19 +11,22 @@ put between its keys, so an addition needs no sort and little more memory than i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
 
 from tensormt.kernels.arrays import argsort, nonzero, runs, search, sort, take
+from tensormt.kernels.lookup import Lookup
 
 __all__ = ["Tally", "histogram"]
 
 _TOP = 255
 
 
-class Tally(NamedTuple):
+@dataclass(frozen=True)
+class Tally:
     """Counts of different keys; immutable."""
 
     keys: Tensor
@@ -63,25 +66,34 @@ class Tally(NamedTuple):
     @property
     def size(self) -> int:
         """Bytes in memory."""
-        return sum(part.numel() * part.element_size() for part in self)
+        return sum(part.numel() * part.element_size() for part in self._parts)
 
-    def to(self, device: torch.device | str) -> Tally:
+    @property
+    def _parts(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        return self.keys, self.counts, self.large_keys, self.large_counts
+
+    def to(self, device: torch.device) -> Tally:
         """The same tally on a device."""
-        return Tally(*(part.to(device) for part in self))
+        if device == self.keys.device:
+            return self
+        return Tally(*(part.to(device) for part in self._parts))
+
+    @cached_property
+    def _lookups(self) -> tuple[Lookup, Lookup]:
+        """Of all keys, and of the large ones."""
+        return Lookup(self.keys), Lookup(self.large_keys)
 
     def look_up(self, keys: Tensor) -> Tensor:
         """The counts of keys int64 [m] in any order; 0 for one that was never seen."""
         if not len(self):
             return torch.zeros_like(keys)
-        # in rising order neighbouring searches walk the same part of the table
-        rising = argsort(keys)
-        ordered = take(keys, rising)
-        place = search(self.keys, ordered).clamp_max_(len(self) - 1)
-        found = take(self.counts, place).to(torch.int64) * (take(self.keys, place) == ordered)
+        whole, large = self._lookups
+        place, known = whole.find(keys)
+        found = take(self.counts, place).to(torch.int64).mul_(known)
         if self.large_keys.shape[0]:
-            place = search(self.large_keys, ordered).clamp_max_(self.large_keys.shape[0] - 1)
+            place, _ = large.find(keys)
             found = torch.where(found == _TOP, take(self.large_counts, place), found)
-        return torch.empty_like(keys).scatter_(0, rising, found)
+        return found
 
     def plus(self, other: Tally) -> Tally:
         """The sum of two tallies on one device."""

@@ -16,7 +16,7 @@ from tensormt.ngram.base import choose
 from tensormt.ngram.comparison import Comparison, Facts
 from tensormt.ngram.frequencies import Frequencies
 
-__all__ = ["Weighted", "information", "recurrence", "single", "zipf"]
+__all__ = ["Weighted", "information", "recurrence", "recurrence_sums", "single", "zipf"]
 
 
 class Weighted:
@@ -43,6 +43,13 @@ class Weighted:
         if self.weighting == "zipf" and counts is not None and table is not None:
             return zipf(part, counts, table)
         return recurrence(part, self.recurrence == "occurrences")
+
+    def weighted_matches(self, part: Comparison, table: Frequencies | None) -> Tensor:
+        """The weights of all clipped matches of each order summed, float64 [...,N]."""
+        if self.weighting == "recurrence" and self.recurrence == "references":
+            return recurrence_sums(part)
+        counts = None if table is None else part.counted(table)
+        return part.sums(self.match_weights(part, counts, table))
 
 
 def information(part: Comparison, counts: list[Tensor] | None, words: int) -> list[Tensor]:
@@ -81,6 +88,27 @@ def recurrence(part: Comparison, occurrences: bool) -> list[Tensor]:
         share = times / here.of_segments(number)
         weights.append(here.of_segments(diver[:, n - 1]) * torch.log10(n + share))
     return weights
+
+
+def recurrence_sums(part: Comparison) -> Tensor:
+    """R(g) summed over the clipped matches, float64 [...,N], where M(g) counts references.
+
+    Matches that as many references hold have one weight in a segment, so it is enough to count
+    them: bytes, where `recurrence` takes a logarithm for each place.
+    """
+    orders = part.orders
+    diver = part.refs.diversity(len(orders))
+    number = part.refs.number.clamp_min(1).double()[:, None]
+    order = torch.arange(1, len(orders) + 1, device=number.device)
+    streams = orders[0].counts.shape[0]
+    small = torch.uint8 if streams < 256 else torch.int32
+    holders = [(each.counts > 0).sum(0, dtype=small) for each in orders]
+    total: Tensor | float = 0.0
+    for times in range(1, streams + 1):
+        held = [m & (h == times) for m, h in zip(part.clipped, holders, strict=True)]
+        weight = diver * torch.log10(order + times / number)
+        total = total + part.along_text(held) * part.along(weight)
+    return torch.as_tensor(total)
 
 
 def zipf(part: Comparison, counts: list[Tensor], table: Frequencies) -> list[Tensor]:
