@@ -35,6 +35,7 @@ __all__ = [
     "sum_runs",
     "take",
     "take_columns",
+    "turned",
 ]
 
 Array = NDArray[Any]
@@ -58,25 +59,20 @@ def argsort(values: Tensor) -> Tensor:
     """The stable order [n] (int64) that sorts the values [n]."""
     if values.device.type == "cpu":
         array = values.numpy()
-        if array.dtype != np.int64:
+        if array.dtype != np.int64 or len(array) < 2:
             return torch.from_numpy(np.argsort(array, kind="stable"))
-        order = _roughly(array)
-        return torch.from_numpy(order[np.argsort(array[order], kind="stable")])
+        # numpy sorts 16 bits by radix; by the upper 16 the rest is nearly in order, which is three
+        # times faster than all at once; differences wrap around to the right ones without a sign
+        low = array.min()
+        shift = max((int(array.max()) - int(low)).bit_length() - 16, 0)
+        upper = (array - low).view(np.uint64)
+        if shift:
+            upper >>= np.uint64(shift)
+        order = np.argsort(upper.astype(np.uint16), kind="stable")
+        if shift:
+            order = order[np.argsort(array[order], kind="stable")]
+        return torch.from_numpy(order)
     return torch.sort(values, stable=True).indices
-
-
-def _roughly(array: Array) -> Array:
-    """A stable order of int64 [n] by their upper 16 bits of difference, which numpy sorts by radix.
-
-    What is left to sort then is nearly in order: three times faster than all at once.
-    """
-    if len(array) < 2 or array.dtype != np.int64:
-        return np.arange(len(array))
-    low = array.min()
-    shift = max((int(array.max()) - int(low)).bit_length() - 16, 0)
-    # differences wrap around to the right ones when read without a sign
-    upper = (array - low).view(np.uint64) >> np.uint64(shift)
-    return np.argsort(upper.astype(np.uint16), kind="stable")
 
 
 def sort_groups(
@@ -246,6 +242,13 @@ def take_columns(values: Tensor, index: Tensor) -> Tensor:
     if values.device.type == "cpu":
         return torch.from_numpy(values.numpy().take(index.numpy(), axis=-1))
     return values.index_select(-1, index)
+
+
+def turned(values: Tensor) -> Tensor:
+    """Values [...,m,n] as [...,n,m], contiguous: numpy turns short integers three times faster."""
+    if values.device.type == "cpu":
+        return torch.from_numpy(np.ascontiguousarray(values.numpy().swapaxes(-1, -2)))
+    return values.transpose(-1, -2).contiguous()
 
 
 def rows_at(values: Tensor, starts: Tensor, width: int) -> Tensor:

@@ -37,9 +37,15 @@ class Order(NamedTuple):
         return self.rank < self.counts.amax(0)
 
     @property
+    def held(self) -> Tensor:
+        """Which of them stand in a reference, bool [T-n+1,b]."""
+        return self.counts.amax(0).clamp_max(1).to(torch.uint8).view(torch.bool)
+
+    @property
     def holders(self) -> Tensor:
-        """In how many references each stands, int64 [T-n+1,b]."""
-        return (self.counts > 0).sum(0)
+        """In how many references each stands, [T-n+1,b]; bytes where they are few."""
+        few = self.counts.shape[0] < 256
+        return self.counts.clamp_max(1).sum(0, dtype=torch.uint8 if few else torch.int64)
 
     @property
     def total(self) -> Tensor:

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from tensormt.kernels.arrays import nonzero, repeat
+from tensormt.kernels.arrays import less, nonzero, ranges, repeat
 from tensormt.kernels.counts import Keys
 from tensormt.text.tokens import TokenBatch
 
@@ -25,7 +25,7 @@ _STEP = 0x5851F42D4C957F2B  # odd; less 1 it is 2 x odd, plus 1 it is 4 x odd
 
 def longer(key: Tensor, word: Tensor) -> Tensor:
     """The keys of n-grams [m] with one more word, given its hashes [m]."""
-    return key * _STEP + word
+    return torch.add(word, key, alpha=_STEP)
 
 
 def orders(batch: TokenBatch, max_order: int) -> Iterator[tuple[Tensor, Tensor]]:
@@ -34,13 +34,13 @@ def orders(batch: TokenBatch, max_order: int) -> Iterator[tuple[Tensor, Tensor]]
     Each order gives its keys and the places of their first tokens, both int64 [m].
     """
     words = batch.hashes
-    segment, place = repeat(batch.lengths)
-    left = batch.lengths.index_select(0, segment) - place
+    # how far the end of the segment is, below 0; as bytes, which compare fast
+    end = ranges(-batch.lengths, batch.lengths).clamp_min_(-100).to(torch.int8)
     key = words
     for order in range(1, max_order + 1):
         if order > 1:
             key = longer(key[:-1], words[order - 1 :])
-        start = nonzero(left[: key.shape[0]] >= order)
+        start = nonzero(less(end[: key.shape[0]], 1 - order))
         yield key.index_select(0, start), start
 
 

@@ -39,7 +39,7 @@ def match_shares(hyp: TokenBatch, refs: Sequence[TokenBatch], max_order: int = 4
     for _, part in matches(hyp, ready, max_order):
         for row, order in zip(counts, part.orders, strict=True):
             # an n-gram without a match has no holder: it adds 0 to the first column
-            column = (order.holders - 1).clamp_min_(0).view(-1)
+            column = (order.holders.to(torch.int64) - 1).clamp_min_(0).view(-1)
             row.index_add_(0, column, order.matched.to(torch.int64).view(-1))
     return _shares(counts)
 

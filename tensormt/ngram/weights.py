@@ -12,6 +12,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from tensormt.kernels.arrays import equal
 from tensormt.ngram.base import choose
 from tensormt.ngram.comparison import Comparison, Facts
 from tensormt.ngram.frequencies import Frequencies
@@ -72,8 +73,8 @@ def information(part: Comparison, counts: list[Tensor] | None, words: int) -> li
             before = here.of_segments(part.refs.lengths.sum(0))
         else:
             before = torch.full_like(count, words)
-        known = (count > 0) & (before > 0)
-        ratio = torch.where(known, before, 1) / torch.where(known, count, 1).double()
+        # what was counted has a beginning that was counted, as often or more
+        ratio = torch.where(count > 0, before, 1) / count.clamp_min(1).double()
         info.append(torch.log2(ratio))
     return info
 
@@ -101,11 +102,11 @@ def recurrence_sums(part: Comparison) -> Tensor:
     number = part.refs.number.clamp_min(1).double()[:, None]
     order = torch.arange(1, len(orders) + 1, device=number.device)
     streams = orders[0].counts.shape[0]
-    small = torch.uint8 if streams < 256 else torch.int32
-    holders = [(each.counts > 0).sum(0, dtype=small) for each in orders]
+    holders = [each.holders for each in orders]
     total: Tensor | float = 0.0
     for times in range(1, streams + 1):
-        held = [m & (h == times) for m, h in zip(part.clipped, holders, strict=True)]
+        here = torch.full((), times, dtype=holders[0].dtype, device=number.device)
+        held = [m & equal(h, here) for m, h in zip(part.clipped, holders, strict=True)]
         weight = diver * torch.log10(order + times / number)
         total = total + part.along_text(held) * part.along(weight)
     return torch.as_tensor(total)
