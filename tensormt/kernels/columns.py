@@ -11,14 +11,17 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from tensormt.kernels.arrays import turned
+from tensormt.kernels.arrays import argsort, turned
 from tensormt.kernels.ngrams import LONGEST
 
-__all__ = ["column_type", "columns", "cut", "tailed"]
+__all__ = ["column_type", "columns", "cut", "parts", "tailed"]
 
 # cells (reference position x hypothesis position x segment) compared at a time: fits the cache
 _CELLS = 3 << 18
 _REFERENCES = 4  # more of them make the parts smaller
+# segments and cells that are not worth a sort by length
+_FEW = 64
+_FEW_CELLS = 1 << 14
 
 
 def cut(lengths: list[int], references: int = 1) -> Iterator[tuple[int, int]]:
@@ -40,6 +43,23 @@ def cut(lengths: list[int], references: int = 1) -> Iterator[tuple[int, int]]:
             high = next(k for k in range(low, high) if lengths[k] > LONGEST)
         yield low, high
         low = high
+
+
+def parts(longest: Tensor, references: int) -> Iterator[tuple[Tensor | slice, int]]:
+    """Rows of similar length [b] that are laid out together, and the length of the longest.
+
+    Every row is in exactly one part; a few short ones make one as they are. One host sync.
+    """
+    if 0 < longest.shape[0] <= _FEW:
+        sizes = longest.tolist()
+        top = max(sizes)
+        if len(sizes) == 1 or len(sizes) * top * top <= _FEW_CELLS:
+            yield slice(None), top
+            return
+    order = argsort(longest)
+    sizes = longest[order].tolist()
+    for low, high in cut(sizes, references):
+        yield order[low:high], sizes[high - 1]
 
 
 def _segments(length: int, cells: int) -> int:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from tensormt.kernels.arrays import equal
+from tensormt.kernels.arrays import both, equal
 
 __all__ = ["LONGEST", "Order", "clipped_matches", "compare", "different", "share"]
 
@@ -71,16 +71,12 @@ def compare(hyp: Tensor, refs: Tensor, max_order: int) -> list[Order]:
     for order in range(max_order):
         if order:
             # a shift stays a shift; in the references both sides go one token on
-            rank = rank[:, :-1] & rank[:, 1:]
-            same = same[:-1, :-1] & same[1:, 1:]
-        # n-grams that would reach into the next reference end at the row of padding
-        last = (number - 1) * width
-        if order < width:
-            each = same[:last].view(number - 1, width, *same.shape[1:]).sum(1, dtype=dtype)
-            end = same[last:].sum(0, keepdim=True, dtype=dtype)
-            counts = torch.cat([each, end])
-        else:  # longer than any reference
-            counts = same.new_zeros(number, *same.shape[1:], dtype=dtype)
+            rank = both(rank[:, :-1], rank[:, 1:])
+            same = both(same[:-1, :-1], same[1:, 1:])
+        counts = torch.zeros(number, *same.shape[1:], dtype=dtype, device=hyp.device)
+        for ref in range(number if order < width else 0):
+            # n-grams that would reach into the next reference end at the row of padding
+            torch.sum(same[ref * width : (ref + 1) * width], 0, dtype=dtype, out=counts[ref])
         orders.append(Order(rank.sum(0, dtype=dtype), counts))
     return orders
 
@@ -108,7 +104,7 @@ def different(refs: Tensor, lengths: Tensor, max_order: int) -> Tensor:
         same = equal(earlier, torch.where(own == low + 1, low, own)[None]).view(torch.uint8)
         for order in range(max_order):
             if order:
-                same = same[:, :-1] & same[:, 1:]
+                same = both(same[:, :-1], same[:, 1:])
             repeated[order] += same.amax(0).sum(0, dtype=dtype)
     orders = torch.arange(max_order, device=refs.device)[:, None, None]
     return ((lengths - orders).clamp_min(0).sum(1) - repeated).t()

@@ -67,12 +67,12 @@ def bleu(
         precision = torch.where(zero, float(value or 0.0) / possible, precision)
     elif smooth == "epsilon":
         precision = torch.where(zero, float(value or 0.0), precision)
-    logs = torch.log(precision)
-    mean = logs.masked_fill(~real, -torch.inf).mean(-1)
+    logs, absent = torch.log(precision), ~real
+    if effective_order is not True:
+        mean = logs.masked_fill(absent, -torch.inf).mean(-1)
     if effective_order is not False:
-        short = logs.masked_fill(~real, 0.0).sum(-1) / real.sum(-1)
-        chosen = torch.as_tensor(effective_order, device=mean.device)
-        mean = torch.where(chosen, short, mean)
+        short = logs.masked_fill(absent, 0.0).sum(-1) / real.sum(-1)
+        mean = short if effective_order is True else torch.where(effective_order, short, mean)
     score = 100.0 * brevity_penalty(length, reference) * torch.exp(mean)
     return torch.where((matched > 0).any(-1), score, 0.0)
 

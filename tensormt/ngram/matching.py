@@ -13,8 +13,8 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from tensormt.kernels.arrays import argsort, nonzero
-from tensormt.kernels.columns import columns, cut, tailed
+from tensormt.kernels.arrays import nonzero
+from tensormt.kernels.columns import columns, parts, tailed
 from tensormt.kernels.counts import occurrences
 from tensormt.kernels.ngrams import LONGEST, Order, compare
 from tensormt.ngram.comparison import Comparison
@@ -28,7 +28,7 @@ __all__ = ["matches"]
 class _Rows:
     """The facts of some rows of the references."""
 
-    def __init__(self, refs: References, rows: Tensor) -> None:
+    def __init__(self, refs: References, rows: Tensor | slice) -> None:
         self._refs, self._rows = refs, rows
         self.lengths, self.number = refs.lengths[:, rows], refs.number[rows]
 
@@ -39,19 +39,16 @@ class _Rows:
 
 def matches(
     hyp: TokenBatch, refs: References, max_order: int
-) -> Iterator[tuple[Tensor, Comparison]]:
+) -> Iterator[tuple[Tensor | slice, Comparison]]:
     """Rows [b] and their comparison, part by part; every segment is in exactly one part.
 
     Segments of similar length share a part. One host sync a part (its longest segments).
     """
     tokens = tailed(refs.align(hyp))
     longest = torch.maximum(hyp.lengths, refs.lengths.amax(0))
-    order = argsort(longest)
-    sizes = longest[order].tolist()
-    for low, high in cut(sizes, len(refs)):
-        rows = order[low:high]
+    for rows, size in parts(longest, len(refs)):
         lengths, starts = hyp.lengths[rows], hyp.starts[rows]
-        if sizes[high - 1] > LONGEST:
+        if size > LONGEST:
             found = _sorted(hyp[rows], [stream[rows] for stream in refs], max_order)
         else:
             found = compare(columns(tokens, starts, lengths, 0), refs.columns(rows), max_order)

@@ -11,15 +11,12 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import overload
 
-import numpy as np
-import pyarrow.compute as pc
 import torch
 from torch import Tensor
 
 from tensormt.errors import SegmentError, TensorMTError
 from tensormt.given import chosen, given, many, on_device, whole
-from tensormt.kernels.arrays import argsort
-from tensormt.kernels.columns import column_type, columns, cut, tailed
+from tensormt.kernels.columns import column_type, columns, parts, tailed
 from tensormt.kernels.counts import Keys, spread
 from tensormt.kernels.ngrams import LONGEST, different, share
 from tensormt.metric import check_aligned
@@ -104,13 +101,9 @@ class References(Sequence[TokenBatch]):
     def distinct(self, max_order: int) -> Tensor:
         """The number of different n-grams in each segment's references, int64 [B,N]."""
         if max_order not in self._distinct:
-            longest = self.lengths.amax(0)
-            order = argsort(longest)
-            sizes = longest[order].tolist()
             found = self.lengths.new_empty(self.segments, max_order)
-            for low, high in cut(sizes, len(self)):
-                rows = order[low:high]
-                if sizes[high - 1] > LONGEST or len(self) > _COMPARED:
+            for rows, size in parts(self.lengths.amax(0), len(self)):
+                if size > LONGEST or len(self) > _COMPARED:
                     found[rows] = self._sorted(rows, max_order)
                 else:
                     found[rows] = different(self.columns(rows), self.lengths[:, rows], max_order)
@@ -122,11 +115,12 @@ class References(Sequence[TokenBatch]):
         """All streams, one after the other."""
         return TokenBatch.concat(self.streams)
 
-    def _sorted(self, rows: Tensor, max_order: int) -> Tensor:
+    def _sorted(self, rows: Tensor | slice, max_order: int) -> Tensor:
         """`distinct` of some segments by sorting all n-grams of all their references."""
-        size = rows.shape[0]
-        stream = torch.arange(len(self), device=rows.device)[:, None]
-        keys = ngrams(self._all[(stream * self.segments + rows).reshape(-1)], max_order)
+        places = torch.arange(len(self) * self.segments, device=self.device)
+        places = places.view(len(self), self.segments)[:, rows]
+        size = places.shape[1]
+        keys = ngrams(self._all[places.reshape(-1)], max_order)
         # the groups count through stream after stream: modulo one stream they are the segment's
         groups = size * max_order
         return spread([Keys(keys.group % groups, keys.key)], groups).view(size, max_order)
@@ -158,7 +152,7 @@ class References(Sequence[TokenBatch]):
         starts = torch.stack([stream.starts for stream in self.streams]) + before[:, None]
         return tailed(tokens.to(self._column_type)), starts
 
-    def columns(self, rows: Tensor) -> Tensor:
+    def columns(self, rows: Tensor | slice) -> Tensor:
         """The references of the segments rows [b] as columns [R,T+1,b], the last row padding."""
         tokens, starts = self._flat
         return columns(tokens, starts[:, rows], self.lengths[:, rows], 1, spare=1)
@@ -180,8 +174,7 @@ class References(Sequence[TokenBatch]):
         dtype = self._column_type
         if hyp.dictionary is self.dictionary or hyp.dictionary is None or self.dictionary is None:
             return hyp.tokens.to(dtype)
-        found = pc.index_in(hyp.dictionary.array, value_set=self.dictionary.array)
-        new = torch.from_numpy(np.array(found.fill_null(len(self.dictionary)), np.int32))
+        new = hyp.dictionary.among(self.dictionary)
         return new.to(hyp.device, dtype).index_select(0, hyp.tokens)
 
     def rows(self, index: slice) -> References:

@@ -18,11 +18,13 @@ import torch
 from torch import Tensor
 
 from tensormt.kernels import hashing
+from tensormt.kernels.arrays import split
 
 __all__ = ["Dictionary", "Pieces", "code_points", "number_characters", "string_buffers"]
 
 
 _FEW = 128  # strings: up to here Python's own tables take less time than calls of Arrow
+_ARROW = (pa.Array, pa.ChunkedArray)
 
 
 class Pieces(NamedTuple):
@@ -85,15 +87,20 @@ class Dictionary:
         return pa.array(self.strings, pa.string())
 
     @classmethod
-    def encode(cls, strings: Sequence[str] | pa.Array) -> tuple[Tensor, Dictionary]:
+    def encode(
+        cls, strings: Sequence[str] | pa.Array | pa.ChunkedArray
+    ) -> tuple[Tensor, Dictionary]:
         """Ids (int64 [n]) of n strings in a new dictionary of the different ones."""
-        if not isinstance(strings, pa.Array):
-            if len(strings) <= _FEW:
-                known: dict[str, int] = {}
-                places = [known.setdefault(name, len(known)) for name in strings]
-                return torch.tensor(places, dtype=torch.int64, device="cpu"), cls(known)
-            strings = pa.array(strings, pa.string())
-        encoded = strings.dictionary_encode()
+        if len(strings) <= _FEW:
+            known: dict[str, int] = {}
+            names = strings.to_pylist() if isinstance(strings, _ARROW) else strings
+            places = [known.setdefault(name, len(known)) for name in names]
+            return torch.tensor(places, dtype=torch.int64, device="cpu"), cls(known)
+        array = strings if isinstance(strings, _ARROW) else pa.array(strings, pa.string())
+        encoded = array.dictionary_encode()
+        if isinstance(encoded, pa.ChunkedArray):
+            encoded = encoded.combine_chunks()
+            encoded = encoded.chunk(0) if isinstance(encoded, pa.ChunkedArray) else encoded
         ids = torch.from_numpy(encoded.indices.to_numpy().astype(np.int64))
         return ids, cls(encoded.dictionary)
 
@@ -104,7 +111,16 @@ class Dictionary:
             ids, merged = Dictionary.encode([name for part in parts for name in part.strings])
         else:
             ids, merged = Dictionary.encode(pa.concat_arrays([part.array for part in parts]))
-        return merged, list(torch.split(ids, [len(part) for part in parts]))
+        return merged, split(ids, [len(part) for part in parts])
+
+    def among(self, others: Dictionary) -> Tensor:
+        """The id among others of every string, int64 [n]; as many as they are for one not there."""
+        if len(self) + len(others) <= _FEW:
+            known = {name: number for number, name in enumerate(others.strings)}
+            places = [known.get(name, len(known)) for name in self.strings]
+            return torch.tensor(places, dtype=torch.int64, device="cpu")
+        found = pc.index_in(self.array, value_set=others.array).fill_null(len(others))
+        return torch.from_numpy(np.array(found, np.int64))
 
     @cached_property
     def strings(self) -> list[str]:

@@ -21,7 +21,7 @@ from tensormt.data.lines import items_of, lines_of
 from tensormt.errors import TensorMTError
 from tensormt.given import chosen, flag, given, many, numbers, on_device
 from tensormt.kernels import hashing
-from tensormt.kernels.arrays import nonzero, ranges, repeat, take
+from tensormt.kernels.arrays import nonzero, ranges, repeat, split, take
 from tensormt.text.dictionary import Dictionary, number_characters
 from tensormt.text.tokenizer import CHARACTERS, characters, check_name
 from tensormt.text.tokenizer import tokenize as cut
@@ -65,16 +65,11 @@ class TokenBatch:
             return cls._of_characters(codes, tokenize, lowercase)
         parts = [cut(lines, tokenize, lowercase) for lines in texts]
         chunks = [chunk for strings, _ in parts for chunk in strings.chunks]
-        encoded = pa.chunked_array(chunks, pa.string()).dictionary_encode().combine_chunks()
-        if isinstance(encoded, pa.ChunkedArray):
-            encoded = encoded.chunk(0) if encoded.num_chunks else pa.array([], encoded.type)
-        tokens = torch.from_numpy(np.array(encoded.indices, np.int32))
-        dictionary = Dictionary(encoded.dictionary)
+        ids, dictionary = Dictionary.encode(pa.chunked_array(chunks, pa.string()))
+        sizes = [len(strings) for strings, _ in parts]
         return [
             cls(part, torch.from_numpy(lengths), dictionary, tokenize, lowercase)
-            for part, (_, lengths) in zip(
-                torch.split(tokens, [len(strings) for strings, _ in parts]), parts, strict=True
-            )
+            for part, (_, lengths) in zip(split(ids.to(torch.int32), sizes), parts, strict=True)
         ]
 
     @classmethod
@@ -85,7 +80,7 @@ class TokenBatch:
         ids, names = number_characters(
             np.concatenate([np.zeros(0, np.uint8), *(c for c, _ in parts)])
         )
-        tokens = torch.split(torch.from_numpy(ids), [len(codes) for codes, _ in parts])
+        tokens = split(torch.from_numpy(ids), [len(codes) for codes, _ in parts])
         dictionary = Dictionary(names)
         return [
             cls(part, torch.from_numpy(lengths), dictionary, tokenize, lowercase)

@@ -43,8 +43,9 @@ def check(rows: list[tuple[list[str], list[list[str]]]], top: int) -> None:
     hyp, refs = batches(rows)
     seen = []
     for some, part in matching.matches(hyp, refs, top):
-        seen += some.tolist()
-        for column, row in enumerate(some.tolist()):
+        places = torch.arange(len(rows))[some].tolist()
+        seen += places
+        for column, row in enumerate(places):
             tokens, others = rows[row]
             assert int(part.hyp_lengths[column]) == len(rows[row][0])
             for n, order in enumerate(part.orders, 1):
@@ -70,19 +71,22 @@ def check(rows: list[tuple[list[str], list[list[str]]]], top: int) -> None:
 
 
 @settings(max_examples=100, deadline=None)
-@given(segments, st.integers(1, 5))
+@given(segments, st.integers(1, 5), st.sampled_from([0, 64]))
 def test_comparison_equals_plain_python(
-    rows: list[tuple[list[str], list[list[str]]]], top: int
+    rows: list[tuple[list[str], list[list[str]]]], top: int, few: int
 ) -> None:
-    check(rows, top)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(columns, "_FEW", few)  # a few segments are not sorted by length
+        check(rows, top)
 
 
 @settings(max_examples=60, deadline=None)
-@given(segments, st.integers(1, 5))
+@given(segments, st.integers(1, 5), st.sampled_from([0, 64]))
 def test_sorting_equals_plain_python(
-    rows: list[tuple[list[str], list[list[str]]]], top: int
+    rows: list[tuple[list[str], list[list[str]]]], top: int, few: int
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(columns, "_FEW", few)
         for module in (columns, matching, references):
             patch.setattr(module, "LONGEST", 4)
         check(rows, top)
