@@ -384,7 +384,8 @@ def streaming() -> list[str]:
         (["bleu", "nist", "bm"], 400_000, True),
     ]
     for metrics, count, repeated in jobs:
-        found = end_to_end.stream(count, metrics, repeated)
+        made = end_to_end.repeated if repeated else end_to_end.different
+        found = end_to_end.stream(count, metrics, made)
         kind = "segments, the same twelve over and over" if repeated else "different segments"
         rows.append(
             f"- `tensormt score -m {' '.join(metrics)} --segments`, {found['segments']:,} "

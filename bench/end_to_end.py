@@ -20,8 +20,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
-from itertools import product
+from collections.abc import Callable, Iterator, Sequence
+from itertools import cycle, islice, product
 from pathlib import Path
 
 import torch
@@ -82,7 +82,7 @@ def cost(segments: int, sample: int = 400) -> dict[str, float]:
     }
 
 
-def high_water(process: int) -> int:
+def high_water(process: int | str = "self") -> int:
     """Largest memory of a running process so far, KiB (rusage would count the parent's)."""
     for line in Path(f"/proc/{process}/status").read_text().splitlines():
         if line.startswith("VmHWM:"):
@@ -90,32 +90,46 @@ def high_water(process: int) -> int:
     return 0
 
 
-def stream(
-    count: int, metrics: Sequence[str] = ("bleu", "nist", "bm"), repeated: bool = False
-) -> dict[str, float]:
-    """The command on `count` segments: seconds, segments a second, peak memory.
+def different(name: str, count: int, seed: int) -> Iterator[str]:
+    """The sentences of an example, a word with a number in each: hardly two are the same."""
+    rng = random.Random(seed)
+    for line in sentences(name, count, seed):
+        words = line.split()
+        words[rng.randrange(len(words))] += str(rng.randrange(count))
+        yield " ".join(words)
 
-    All different, or `repeated`: the lines of examples/ over and over.
-    """
+
+def repeated(name: str, count: int, seed: int) -> Iterator[str]:
+    """The lines of an example over and over."""
+    return islice(cycle((EXAMPLES / name).read_text().splitlines()), count)
+
+
+def parses(name: str, count: int, seed: int) -> Iterator[str]:
+    """Two random trees of ten words each and a number under one node: all of them different."""
+    import syntax
+
+    rng = random.Random(seed)
+    trees = syntax.sentences(2000, 10, seed)
+    for number in range(count):
+        yield f"(S {rng.choice(trees)} {rng.choice(trees)} (CD {number}))"
+
+
+def stream(
+    count: int,
+    metrics: Sequence[str] = ("bleu", "nist", "bm"),
+    made: Callable[[str, int, int], Iterator[str]] = different,
+) -> dict[str, float]:
+    """The command on `count` segments, 2 references: seconds, segments a second, peak memory."""
     with tempfile.TemporaryDirectory() as folder:
         names = ("ref1.txt", "ref2.txt", "sysA.txt")
-        rng = random.Random(0)
         for seed, name in enumerate(names):
-            if repeated:
-                rows = (EXAMPLES / name).read_text().splitlines(keepends=True)
-                with open(Path(folder) / name, "w") as file:
-                    file.writelines(rows[k % len(rows)] for k in range(count))
-                continue
-            # a word with a number in every line makes all of them different
-            lines = (line.split() for line in sentences(name, count, seed))
             with open(Path(folder) / name, "w") as file:
-                for words in lines:
-                    words[rng.randrange(len(words))] += str(rng.randrange(count))
-                    file.write(" ".join(words) + "\n")
+                file.writelines(line + "\n" for line in made(name, count, seed))
         paths = [str(Path(folder) / name) for name in names]
         command = [sys.executable, "-m", "tensormt.command.main", "score", *paths[:2]]
         command += ["-i", paths[2], "-m", *metrics, "-f", "json"]
         command += ["--segments", str(Path(folder) / "out.jsonl")]
+        command += ["--trees"] if made is parses else []
         start = time.perf_counter()
         process = subprocess.Popen(
             command, stdout=subprocess.PIPE, env={**os.environ, "OMP_NUM_THREADS": "1"}

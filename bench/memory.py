@@ -1,11 +1,16 @@
 """Memory that NIST's counts take, over 10⁴ to 10⁶ different segments, and the time of counting.
 
     python bench/memory.py [--most 1000000] [--words 25]
+    python bench/memory.py --streams chrf stm tkm hwcm dstm dtkm [--most 1000000]
 
 Every size runs in a process of its own. Words are drawn by Zipf's law from 200,000, so that most
 longer n-grams are new, as in real text. Shown are the different n-grams of orders 1 to 5, the bytes
 that the tables take for each, the peak of the process less what it took before counting, and the
 processor time; the counts of the first 2,000 segments are checked against a Counter.
+
+`--streams` shows the peak of a whole run of `tensormt score -m METRIC --segments` instead, for each
+metric alone on so many different segments with two references: sentences made of the examples, or
+made-up trees of 21 words, read with `--trees`, for the metrics that read trees.
 """
 
 from __future__ import annotations
@@ -17,11 +22,21 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import count, takewhile
 from pathlib import Path
 
-import numpy as np
-
 os.environ["OMP_NUM_THREADS"] = "1"
+
+import numpy as np
+import torch
+from end_to_end import different, high_water, parses, stream
+from fair import machine
+
+import tensormt as tm
+from tensormt.reading import Trees
+from tensormt.registry import make
+
 ROOT = Path(__file__).resolve().parent.parent
 _CHUNK = 2000
 
@@ -32,20 +47,8 @@ def lines(rng: np.random.Generator, words: int) -> list[str]:
     return [" ".join(map(str, row)) for row in ranks.tolist()]
 
 
-def high_water() -> int:
-    """Largest memory of this process so far, bytes."""
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith("VmHWM:"):
-            return int(line.split()[1]) << 10
-    return 0
-
-
 def measure(segments: int, words: int) -> dict[str, float]:
     """Count the n-grams of so many different segments in this process."""
-    import torch
-
-    import tensormt as tm
-
     torch.set_num_threads(1)
     check = tm.Frequencies(5)
     own = lines(np.random.default_rng(0), words)
@@ -73,21 +76,38 @@ def measure(segments: int, words: int) -> dict[str, float]:
         "segments": segments,
         "ngrams": number,
         "table_bytes_per_ngram": table.size / number,
-        "peak_bytes_per_ngram": (high_water() - before) / number,
-        "peak_mib": (high_water() - before) / 2**20,
+        "peak_bytes_per_ngram": (high_water() - before) * 1024 / number,
+        "peak_mib": (high_water() - before) / 1024,
         "microseconds_per_segment": 1e6 * spent / segments,
     }
 
 
+def sizes(most: int) -> Iterator[int]:
+    """10⁴, 10⁵, … segments."""
+    return takewhile(lambda size: size <= most, (10**power for power in count(4)))
+
+
+def streams(metrics: Sequence[str], most: int) -> Iterator[str]:
+    """What whole runs of the command take, a metric and a number of segments a row."""
+    for metric in metrics:
+        reads_trees = isinstance(make(metric).reads, Trees)
+        for size in sizes(most):
+            row = stream(size, [metric], parses if reads_trees else different)
+            yield (
+                f"{metric}, {size:,} {'trees' if reads_trees else 'sentences'}: "
+                f"peak {row['peak_mib']:.0f} MiB, "
+                f"{row['segments_per_cpu_second']:,.0f} segments a second of processor time"
+            )
+
+
 def curve(most: int, words: int = 25) -> list[dict[str, float]]:
     """The figures of 10⁴, 10⁵, … segments, each from a process of its own."""
-    found, size = [], 10_000
+    found = []
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    while size <= most:
+    for size in sizes(most):
         command = [sys.executable, __file__, "--one", str(size), "--words", str(words)]
         done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
         found.append(json.loads(done.stdout))
-        size *= 10
     return found
 
 
@@ -96,10 +116,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--most", type=int, default=1_000_000)
     parser.add_argument("--words", type=int, default=25)
+    parser.add_argument("--streams", nargs="+", metavar="METRIC")
     parser.add_argument("--one", type=int, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.one:
         print(json.dumps(measure(args.one, args.words)))
+        return
+    if args.streams:
+        print(machine())
+        for line in streams(args.streams, args.most):
+            print(line, flush=True)
         return
     for row in curve(args.most, args.words):
         print(

@@ -6,20 +6,25 @@ SIGTERM. 141: the reader of standard output went away (`| head`).
 
 from __future__ import annotations
 
+import _thread
 import argparse
 import io
 import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Collection, Sequence
 from importlib import import_module
 from types import FrameType
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from tensormt.command.options import tell, told_warnings
 from tensormt.errors import TensorMTError
 from tensormt.version import __version__
+
+if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
 
 __all__ = ["build_parser", "main"]
 
@@ -113,13 +118,35 @@ def _watch_signals() -> None:
     """End in one line when a signal comes; a signal that the caller has switched off stays off."""
     _arrived.clear()
     if threading.current_thread() is threading.main_thread():
+        _watch_callbacks()
         signal.signal(signal.SIGTERM, _stop)
         if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
             signal.signal(signal.SIGINT, _stop)
 
 
+def _watch_callbacks() -> None:
+    """A signal that falls into a callback or a `__del__`, where Python drops it, comes again."""
+    otherwise = sys.unraisablehook
+
+    def again(dropped: UnraisableHookArgs) -> None:
+        if _arrived and issubclass(dropped.exc_type, KeyboardInterrupt | _Stopped):
+            # a thread without ceremony: nothing is left to do here when it sends the signal
+            _thread.start_new_thread(_send, (_arrived[-1],))
+        else:
+            otherwise(dropped)
+
+    sys.unraisablehook = again
+
+
+def _send(number: int) -> None:
+    time.sleep(0.02)  # the callback is over
+    if signal.getsignal(number) is _stop:
+        os.kill(os.getpid(), number)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line; the exit status."""
+    unraisable = sys.unraisablehook
     try:
         _watch_signals()
         for stream in (sys.stdout, sys.stderr):
@@ -130,6 +157,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with told_warnings():
             status: int = args.run(args)
         sys.stdout.flush()
+        if _arrived:  # a library kept it for itself
+            raise _Stopped
         return status
     except BrokenPipeError:
         # nobody reads standard output any more: leave without a complaint at exit
@@ -147,6 +176,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         tell(sentence)
         return 2
+    finally:
+        sys.unraisablehook = unraisable
 
 
 def _sentence(error: BaseException) -> str | None:

@@ -1,105 +1,17 @@
-"""QUEEN, KING, JACK against plain-Python readings of the paper, on tied and ragged similarities."""
+"""QUEEN and KING against plain-Python readings of the paper, on tied and ragged similarities."""
 
 import itertools
-import random
 
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pretend import Away, Watch, home
+from qarla.beds import OPTIONS, members, oracle_king, oracle_queen, random_bed, real
 
 from tensormt import qarla
 from tensormt.errors import TensorMTError
 from tensormt.qarla import chunks
-
-OPTIONS = list(itertools.product(["pairs", "distinct", "all"], [True, False]))
-
-
-# ---------------------------------------------------------------- oracles: nested lists, no tensors
-def triples_of(models, triples):
-    for m, first, second in itertools.product(models, repeat=3):
-        if triples == "pairs" and first == second:
-            continue
-        if triples == "distinct" and len({m, first, second}) < 3:
-            continue
-        yield m, first, second
-
-
-def oracle_queen(to_models, mm, models, metrics, triples):
-    """to_models[m][x] = x(a, m)."""
-    passed = total = 0
-    for m, first, second in triples_of(models, triples):
-        total += 1
-        passed += all(to_models[m][x] >= mm[first][second][x] for x in metrics)
-    return passed / total
-
-
-def oracle_king(am, mm, models, peers, metrics, triples, leave_one_out):
-    """Over lists of cases; models[t], peers[t] are the real indices of case t."""
-    wins = total = 0
-    for t in range(len(am)):
-        for held in models[t]:
-            others = [m for m in models[t] if m != held] if leave_one_out else models[t]
-            own = oracle_queen(mm[t][held], mm[t], others, metrics, triples)
-            wins += all(
-                own > oracle_queen(am[t][a], mm[t], others, metrics, triples) for a in peers[t]
-            )
-            total += 1
-    return wins / total
-
-
-def oracle_jack(am, mm, aa, models, peers, metrics, triples):
-    found = total = 0
-    for t in range(len(am)):
-        alive = [
-            a for a in peers[t] if oracle_queen(am[t][a], mm[t], models[t], metrics, triples) > 0
-        ]
-        for m in models[t]:
-            found += any(
-                all(aa[t][a][b][x] <= am[t][a][m][x] for x in metrics)
-                for a in alive
-                for b in alive
-                if a != b
-            )
-            total += 1
-    return found / total
-
-
-def members(index, count):
-    return [x for x in range(count) if index >> x & 1]
-
-
-def random_bed(seed, ragged=False, values=4, cases=3, peers=4, models=5, metrics=3, lift=1):
-    """Similarities on a few levels, so that ties are everywhere; padding is NaN."""
-    source = random.Random(seed)
-
-    def level(bonus=0):
-        return float(source.randrange(values) + bonus)
-
-    am = torch.tensor(
-        [[[[level() for _ in range(metrics)] for _ in range(models)] for _ in range(peers)]
-         for _ in range(cases)], dtype=torch.float64)  # fmt: skip
-    mm = torch.tensor(
-        [[[[level(source.randrange(lift + 1)) for _ in range(metrics)] for _ in range(models)]
-          for _ in range(models)] for _ in range(cases)], dtype=torch.float64)  # fmt: skip
-    aa = torch.tensor(
-        [[[[level() for _ in range(metrics)] for _ in range(peers)] for _ in range(peers)]
-         for _ in range(cases)], dtype=torch.float64)  # fmt: skip
-    model_mask = torch.ones(cases, models, dtype=torch.bool)
-    peer_mask = torch.ones(cases, peers, dtype=torch.bool)
-    if ragged:
-        for t in range(cases):
-            model_mask[t, source.sample(range(models), source.randrange(2))] = False
-            peer_mask[t, source.sample(range(peers), source.randrange(peers - 1))] = False
-        am[~(peer_mask[:, :, None] & model_mask[:, None, :])] = float("nan")
-        mm[~(model_mask[:, :, None] & model_mask[:, None, :])] = float("nan")
-        aa[~(peer_mask[:, :, None] & peer_mask[:, None, :])] = float("nan")
-    return am, mm, aa, model_mask, peer_mask
-
-
-def real(mask):
-    return [[k for k, kept in enumerate(row) if kept] for row in mask.tolist()]
 
 
 # ---------------------------------------------------------------- equality with the oracles
@@ -107,14 +19,13 @@ def real(mask):
 @pytest.mark.parametrize(("triples", "leave_one_out"), OPTIONS)
 def test_every_set_equals_the_oracle(triples, leave_one_out, ragged):
     for seed in range(4):
-        am, mm, aa, model_mask, peer_mask = random_bed(seed, ragged)
+        am, mm, _, model_mask, peer_mask = random_bed(seed, ragged)
         masks = {"model_mask": model_mask, "peer_mask": peer_mask} if ragged else {}
         queens = qarla.queen_sets(am, mm, triples, **masks)
         kings = qarla.king_sets(am, mm, leave_one_out, triples=triples, **masks)
-        jacks = qarla.jack_sets(am, mm, aa, triples, **masks)
         models, peers = real(model_mask), real(peer_mask)
-        lists = [part.tolist() for part in (am, mm, aa)]
-        assert queens.dtype == kings.dtype == jacks.dtype == torch.float64
+        lists = am.tolist(), mm.tolist()
+        assert queens.dtype == kings.dtype == torch.float64
         for index in range(8):
             chosen = members(index, 3)
             for t, a in itertools.product(range(3), range(4)):
@@ -122,32 +33,24 @@ def test_every_set_equals_the_oracle(triples, leave_one_out, ragged):
                 if a in peers[t]:
                     expected = oracle_queen(lists[0][t][a], lists[1][t], models[t], chosen, triples)
                 assert queens[t, a, index].item() == pytest.approx(expected, abs=1e-15)
-            expected = oracle_king(
-                lists[0], lists[1], models, peers, chosen, triples, leave_one_out
-            )
+            expected = oracle_king(*lists, models, peers, chosen, triples, leave_one_out)
             assert kings[index].item() == pytest.approx(expected, abs=1e-15)
-            expected = oracle_jack(*lists, models, peers, chosen, triples)
-            assert jacks[index].item() == pytest.approx(expected, abs=1e-15)
 
 
 @pytest.mark.parametrize(("triples", "leave_one_out"), OPTIONS)
 def test_every_set_equals_the_single_set_call(triples, leave_one_out):
-    am, mm, aa, model_mask, peer_mask = random_bed(11, ragged=True, metrics=7)
+    am, mm, _, model_mask, peer_mask = random_bed(11, ragged=True, metrics=7)
     masks = {"model_mask": model_mask, "peer_mask": peer_mask}
     queens = qarla.queen_sets(am, mm, triples, **masks)
     kings = qarla.king_sets(am, mm, leave_one_out, triples=triples, **masks)
-    jacks = qarla.jack_sets(am, mm, aa, triples, **masks)
     assert queens.shape == (3, 4, 128)
     for index in range(1, 128):
         k = members(index, 7)
-        part = am[..., k], mm[..., k], aa[..., k]
-        assert torch.equal(queens[..., index], qarla.queen(*part[:2], triples, **masks))
-        king = qarla.king(*part[:2], leave_one_out, triples=triples, **masks)
+        part = am[..., k], mm[..., k]
+        assert torch.equal(queens[..., index], qarla.queen(*part, triples, **masks))
+        king = qarla.king(*part, leave_one_out, triples=triples, **masks)
         assert kings[index] == king
         assert king.shape == ()
-        jack = qarla.jack(*part, triples, **masks)
-        assert jacks[index] == jack
-        assert jack.shape == ()
 
 
 def test_masked_equals_truncated_case_by_case():
@@ -169,16 +72,6 @@ def test_chunks_change_nothing(monkeypatch):
     monkeypatch.setattr(chunks, "COUNTERS", 1)
     parts = qarla.queen_sets(am, mm), qarla.king_sets(am, mm), qarla.jack_sets(am, mm, aa)
     assert all(torch.equal(x, y) for x, y in zip(whole, parts, strict=True))
-
-
-def test_more_than_64_sets_pack_into_words():
-    am, mm, aa, *_ = random_bed(8, metrics=8, cases=2, values=2)
-    jacks = qarla.jack_sets(am, mm, aa)
-    lists = [part.tolist() for part in (am, mm, aa)]
-    everything = [list(range(5))] * 2, [list(range(4))] * 2
-    for index in [1, 63, 64, 127, 128, 200, 255]:
-        expected = oracle_jack(*lists, *everything, members(index, 8), "pairs")
-        assert jacks[index].item() == expected
 
 
 def test_unused_diagonals_may_be_anything():
@@ -298,14 +191,6 @@ def test_condition_7_a_constant_metric_is_0(triples, leave_one_out):
 
 @settings(max_examples=60, deadline=None)
 @given(beds)
-def test_jack_never_falls_with_more_peers(bed):
-    am, mm, aa, *_ = bed
-    fewer = qarla.jack_sets(am[:, :3], mm, aa[:, :3, :3])
-    assert (qarla.jack_sets(am, mm, aa) >= fewer).all()
-
-
-@settings(max_examples=60, deadline=None)
-@given(beds)
 def test_a_larger_set_never_raises_queen(bed):
     am, mm, *_ = bed
     queens = qarla.queen_sets(am, mm)
@@ -313,61 +198,6 @@ def test_a_larger_set_never_raises_queen(bed):
         if small & large == small:
             assert (queens[..., small] >= queens[..., large]).all()
     assert (queens[..., 0] == 1).all()
-
-
-# ---------------------------------------------------------------- choosing sets
-def oracle_best(kings, count, include=(), exclude=()):
-    allowed = [
-        s
-        for s in range(1, 1 << count)
-        if set(include) <= set(members(s, count)) and not set(exclude) & set(members(s, count))
-    ]
-    return min(allowed, key=lambda s: (-kings[s], len(members(s, count)), s))
-
-
-@pytest.mark.parametrize(("include", "exclude"), [((), ()), ((2,), ()), ((), (0, 3)), ((1,), (4,))])
-def test_best_set_equals_a_search_through_all(include, exclude):
-    for seed in range(6):
-        am, mm, *_ = random_bed(seed, metrics=5, lift=2)
-        kings = qarla.king_sets(am, mm)
-        best = qarla.best_set(am, mm, include=include, exclude=exclude)
-        index = oracle_best(kings.tolist(), 5, include, exclude)
-        assert best == qarla.MetricSet(tuple(members(index, 5)), kings[index].item())
-
-
-def test_greedy_follows_the_steepest_rise():
-    for seed in range(6):
-        am, mm, *_ = random_bed(seed, metrics=5, lift=2)
-        kings = qarla.king_sets(am, mm).tolist()
-        chosen, reached = 0, -1.0
-        while chosen != 31:
-            steps = [chosen | 1 << k for k in range(5) if not chosen >> k & 1]
-            top = max(steps, key=lambda s: kings[s])
-            if kings[top] <= reached:
-                break
-            chosen, reached = top, kings[top]
-        assert qarla.greedy_set(am, mm) == qarla.MetricSet(tuple(members(chosen, 5)), reached)
-
-
-def test_greedy_takes_more_metrics_than_can_be_enumerated():
-    am, mm, *_ = random_bed(1, metrics=20, lift=2)
-    found = qarla.greedy_set(am, mm, include=[3], exclude=[0])
-    assert 3 in found.metrics
-    assert 0 not in found.metrics
-    chosen = list(found.metrics)
-    assert found.king == qarla.king(am[..., chosen], mm[..., chosen]).item()
-    with pytest.raises(TensorMTError, match=r"20 metrics have 2\^20 sets.*greedy_set"):
-        qarla.king_sets(am, mm)
-
-
-def test_wrong_choices_of_metrics():
-    am, mm, *_ = random_bed(0)
-    with pytest.raises(TensorMTError, match="metric 3 does not exist: there are 3"):
-        qarla.best_set(am, mm, include=[3])
-    with pytest.raises(TensorMTError, match="metric 1 is both included and excluded"):
-        qarla.best_set(am, mm, include=[1], exclude=[1])
-    with pytest.raises(TensorMTError, match="every metric is excluded"):
-        qarla.greedy_set(am, mm, exclude=[0, 1, 2])
 
 
 # ---------------------------------------------------------------- beds that cannot be used
