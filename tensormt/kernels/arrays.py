@@ -19,7 +19,7 @@ from torch import Tensor
 __all__ = [
     "FEW",
     "argsort",
-    "both",
+    "bytes_equal",
     "count_below",
     "equal",
     "few",
@@ -27,6 +27,8 @@ __all__ = [
     "nonzero",
     "ranges",
     "repeat",
+    "rows_added",
+    "rows_any",
     "rows_at",
     "run_edges",
     "runs",
@@ -42,6 +44,8 @@ __all__ = [
 ]
 
 Array = NDArray[Any]
+
+_NUMPY: dict[torch.dtype, Any] = {torch.uint8: np.uint8, torch.int32: np.int32}
 
 FEW = 1 << 11  # values: below this number the calls take longer than the work
 
@@ -167,11 +171,26 @@ def equal(left: Tensor, right: Tensor) -> Tensor:
     return left == right
 
 
-def both(left: Tensor, right: Tensor) -> Tensor:
-    """Bitwise conjunction of two views; numpy joins bytes twice as fast."""
-    if left.device.type == "cpu":
-        return torch.from_numpy(np.bitwise_and(left.numpy(), right.numpy()))
-    return left & right
+def bytes_equal(left: Tensor, right: Tensor) -> Any:
+    """Equality (broadcast) as bytes 0 and 1: on a CPU a numpy array, elsewhere a tensor.
+
+    Slices and `&` work alike on both; numpy joins bytes twice as fast, and small arrays five times.
+    """
+    if left.device.type == "cpu" and not torch.compiler.is_compiling():
+        return np.equal(left.numpy(), right.numpy()).view(np.uint8)
+    return (left == right).view(torch.uint8)
+
+
+def rows_added(table: Any, dtype: torch.dtype) -> Tensor:
+    """The sum along the first axis of what `bytes_equal` gave, in a type of integers."""
+    if isinstance(table, Tensor):
+        return table.sum(0, dtype=dtype)
+    return torch.from_numpy(np.add.reduce(table, 0, _NUMPY[dtype]))
+
+
+def rows_any(table: Any) -> Any:
+    """The largest along the first axis of what `bytes_equal` gave, in the same kind of array."""
+    return table.amax(0) if isinstance(table, Tensor) else table.max(0)
 
 
 def less(values: Tensor, bound: int) -> Tensor:

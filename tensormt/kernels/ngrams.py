@@ -17,7 +17,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from tensormt.kernels.arrays import both, equal
+from tensormt.kernels.arrays import bytes_equal, rows_added, rows_any
 
 __all__ = ["LONGEST", "Order", "clipped_matches", "compare", "different", "share"]
 
@@ -61,24 +61,27 @@ def compare(hyp: Tensor, refs: Tensor, max_order: int) -> list[Order]:
     """
     size, segments = hyp.shape
     number, width, _ = refs.shape
-    dtype = torch.uint8 if max(size, width - 1) <= LONGEST else torch.int32
+    dtype = _counter(max(size, width - 1))
     # row d of the view holds, at i, the token d+1-T places from i: the earlier ones or padding
     earlier = torch.cat([torch.full_like(hyp, torch.iinfo(hyp.dtype).min + 1), hyp])
     shifted = earlier.as_strided((size, size, segments), (segments, segments, 1))
-    rank = equal(shifted, hyp[None]).view(torch.uint8)
-    same = equal(refs.reshape(number * width, 1, segments), hyp[None]).view(torch.uint8)
+    rank = bytes_equal(shifted, hyp)
+    same = bytes_equal(refs.reshape(number * width, 1, segments), hyp)
     orders = []
     for order in range(max_order):
         if order:
             # a shift stays a shift; in the references both sides go one token on
-            rank = both(rank[:, :-1], rank[:, 1:])
-            same = both(same[:-1, :-1], same[1:, 1:])
-        counts = torch.zeros(number, *same.shape[1:], dtype=dtype, device=hyp.device)
-        for ref in range(number if order < width else 0):
-            # n-grams that would reach into the next reference end at the row of padding
-            torch.sum(same[ref * width : (ref + 1) * width], 0, dtype=dtype, out=counts[ref])
-        orders.append(Order(rank.sum(0, dtype=dtype), counts))
+            rank = rank[:, :-1] & rank[:, 1:]
+            same = same[:-1, :-1] & same[1:, 1:]
+        # n-grams that would reach into the next reference end at the row of padding
+        counts = [rows_added(same[k * width : (k + 1) * width], dtype) for k in range(number)]
+        orders.append(Order(rows_added(rank, dtype), torch.stack(counts)))
     return orders
+
+
+def _counter(length: int) -> torch.dtype:
+    """The type that holds how often an n-gram stands in a text of a length."""
+    return torch.uint8 if length <= LONGEST else torch.int32
 
 
 def different(refs: Tensor, lengths: Tensor, max_order: int) -> Tensor:
@@ -89,7 +92,7 @@ def different(refs: Tensor, lengths: Tensor, max_order: int) -> Tensor:
     """
     number, width, segments = refs.shape
     size, low = width - 1, torch.iinfo(refs.dtype).min
-    dtype = torch.uint8 if size <= LONGEST else torch.int32
+    dtype = _counter(size)
     # before a token stand those of its own reference and of all earlier ones
     none = refs.new_full((max(size - 1, 0), segments), low + 1)
     text = torch.cat([none, refs.reshape(number * width, segments)])
@@ -101,11 +104,11 @@ def different(refs: Tensor, lengths: Tensor, max_order: int) -> Tensor:
         # row d of the view holds, at i, the token reach - d places before i
         earlier = text.as_strided((reach, size, segments), (segments, segments, 1))
         # as a hypothesis a reference takes the other padding, which equals nothing
-        same = equal(earlier, torch.where(own == low + 1, low, own)[None]).view(torch.uint8)
+        same = bytes_equal(earlier, torch.where(own == low + 1, low, own))
         for order in range(max_order):
             if order:
-                same = both(same[:, :-1], same[:, 1:])
-            repeated[order] += same.amax(0).sum(0, dtype=dtype)
+                same = same[:, :-1] & same[:, 1:]
+            repeated[order] += rows_added(rows_any(same), dtype)
     orders = torch.arange(max_order, device=refs.device)[:, None, None]
     return ((lengths - orders).clamp_min(0).sum(1) - repeated).t()
 

@@ -95,7 +95,7 @@ class Dictionary:
             known: dict[str, int] = {}
             names = strings.to_pylist() if isinstance(strings, _ARROW) else strings
             places = [known.setdefault(name, len(known)) for name in names]
-            return torch.tensor(places, dtype=torch.int64, device="cpu"), cls(known)
+            return torch.from_numpy(np.array(places, np.int64)), cls(known)
         array = strings if isinstance(strings, _ARROW) else pa.array(strings, pa.string())
         encoded = array.dictionary_encode()
         if isinstance(encoded, pa.ChunkedArray):
@@ -118,7 +118,7 @@ class Dictionary:
         if len(self) + len(others) <= _FEW:
             known = {name: number for number, name in enumerate(others.strings)}
             places = [known.get(name, len(known)) for name in self.strings]
-            return torch.tensor(places, dtype=torch.int64, device="cpu")
+            return torch.from_numpy(np.array(places, np.int64))
         found = pc.index_in(self.array, value_set=others.array).fill_null(len(others))
         return torch.from_numpy(np.array(found, np.int64))
 
