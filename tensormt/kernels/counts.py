@@ -18,6 +18,7 @@ keys stand in exactly 1, 2, …, R of them.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -26,9 +27,22 @@ import torch
 from torch import Tensor
 
 from tensormt.kernels import hashing
-from tensormt.kernels.arrays import FEW, argsort, nonzero, run_edges, runs, sort, sort_groups, take
+from tensormt.kernels.arrays import (
+    FEW,
+    argsort,
+    few,
+    nonzero,
+    run_edges,
+    runs,
+    sort,
+    sort_groups,
+    take,
+)
 
 __all__ = ["Keys", "Labels", "clipped", "occurrences", "orders", "split", "spread", "totals"]
+
+
+_HANDFUL = 1 << 10  # keys: up to here they are counted by Python
 
 
 class Labels(NamedTuple):
@@ -112,8 +126,10 @@ def clipped(hyp: Keys, refs: Sequence[Keys], groups: int) -> Tensor:
     A first order of few different labels, half of all keys of a tree, is counted without a sort.
     """
     sides = (hyp, *refs)
-    if sum(keys.key.shape[0] for keys in sides) < FEW:
-        return _clipped_by_sorting(sides, groups)
+    number = sum(keys.key.shape[0] for keys in sides)
+    if number < FEW:
+        handful = few(number, hyp.key.device, _HANDFUL)
+        return _clipped_few(sides, groups) if handful else _clipped_by_sorting(sides, groups)
     table = _label_counts(sides)
     if table is None:
         return _clipped_by_sorting(_candidates(sides), groups)
@@ -127,6 +143,21 @@ def clipped(hyp: Keys, refs: Sequence[Keys], groups: int) -> Tensor:
         for keys, size in zip(sides, sizes, strict=True)
     ]
     return torch.cat([first, _clipped_by_sorting(_candidates(later), groups - segments)])
+
+
+def _clipped_few(sides: Sequence[Keys], groups: int) -> Tensor:
+    """`clipped` by Python's own tables: for a few keys, the calls of a sort take longer."""
+    own, *others = (
+        Counter(zip(keys.group.tolist(), keys.key.tolist(), strict=True)) for keys in sides
+    )
+    most: dict[tuple[int, int], int] = {}
+    for other in others:
+        for item in own.keys() & other.keys():
+            most[item] = max(most.get(item, 0), other[item])
+    found = [0] * groups
+    for item, count in most.items():
+        found[item[0]] += min(own[item], count)
+    return torch.from_numpy(np.array(found, np.int64))
 
 
 def _label_counts(sides: Sequence[Keys]) -> Tensor | None:

@@ -109,9 +109,16 @@ class Fractions(TreeMetric):
         """Float64 [...]."""
         table = statistics.to(torch.float64)
         size = self.orders
-        both, count, rest = torch.split(table[..., 1:], [size, size, self.width - 1 - 2 * size], -1)
-        single = table[..., 0] == 1 if segment is None else torch.full_like(table[..., 0], segment)
-        floor = single.to(torch.float64) * self.epsilon
+        both, count, rest = (
+            table[..., 1 : 1 + size],
+            table[..., 1 + size : 1 + 2 * size],
+            table[..., 1 + 2 * size :],
+        )
+        floor = None
+        if self.epsilon:
+            one = table[..., 0]
+            single = one == 1 if segment is None else torch.full_like(one, segment)
+            floor = single.to(torch.float64) * self.epsilon
         precision = _mean_fraction(both, count, floor)
         if self.balance in ("recall", "f1"):
             score = recall = _mean_fraction(both, rest, floor)
@@ -167,9 +174,10 @@ class Fractions(TreeMetric):
     order_name: ClassVar[str] = "depth"
 
 
-def _mean_fraction(part: Tensor, whole: Tensor, floor: Tensor) -> Tensor:
+def _mean_fraction(part: Tensor, whole: Tensor, floor: Tensor | None) -> Tensor:
     """Mean over the orders with a whole of part / whole, zero fractions raised to the floor."""
-    present = whole > 0
-    fraction = part / torch.where(present, whole, 1)
-    fraction = torch.where(fraction > 0, fraction, floor[..., None])
-    return (fraction * present).sum(-1) / present.sum(-1).clamp(min=1)
+    present = (whole > 0).to(whole.dtype)
+    fraction = part / whole.clamp_min(1)
+    if floor is not None:
+        fraction = torch.where(fraction > 0, fraction, floor[..., None])
+    return (fraction * present).sum(-1) / present.sum(-1).clamp_min(1)

@@ -13,22 +13,23 @@ from typing import NamedTuple
 
 from tensormt.trees.pieces import words_of
 
-__all__ = ["FEW", "Handful", "cut", "read"]
+__all__ = ["FEW", "OUTER", "Handful", "cut", "read"]
 
 FEW = 1 << 12  # characters of text: up to here the loop is the faster one
 _BLANK = " \t\n\r\v\f"
+_EMPTY = "-NONE-"
+OUTER = ("", "ROOT", "TOP")
 
 
 class Handful(NamedTuple):
-    """Nodes in text order: label (-1: a bare word), word (-1: none), depth (root 1) and segment.
+    """Nodes in text order, five numbers each; where the lines end among them, and their strings.
 
-    `labels`, already cut, and `words` are the strings of the ids.
+    `rows`: parent (-1: a root), label (-1: a bare word), word (-1: none), depth (root 1) and place
+    among the siblings. `labels`, already cut, and `words` are the strings of the ids.
     """
 
-    label: list[int]
-    word: list[int]
-    depth: list[int]
-    segment: list[int]
+    rows: tuple[list[int], list[int], list[int], list[int], list[int]]
+    ends: list[int]
     labels: list[str]
     words: list[str]
     bare: bool
@@ -55,7 +56,7 @@ def _piece(text: str) -> _Piece | None:
         return None
     word = words.pop(0)[0] if words and words[0][1] is None else None
     bare = tuple((name, rise) for name, rise in words if rise is not None)
-    return _Piece(label, word, bare, text.count(")"))
+    return _Piece(cut(label), word, bare, text.count(")"))
 
 
 def _has_utf8(text: str) -> bool:
@@ -66,7 +67,10 @@ def _has_utf8(text: str) -> bool:
 
 
 def read(lines: Sequence[str | None]) -> Handful | None:
-    """The nodes of a handful of lines; None where they are more, or something is wrong."""
+    """The nodes of a handful of lines, without outer nodes.
+
+    None where they are more, hold an empty element, or something is wrong.
+    """
     if len(lines) > FEW or not set(map(type, lines)) <= {str, type(None)}:
         return None
     texts = [line or "" for line in lines]
@@ -74,29 +78,64 @@ def read(lines: Sequence[str | None]) -> Handful | None:
         return None
     labels: dict[str, int] = {}
     words: dict[str, int] = {}
-    found = Handful([], [], [], [], [], [], False)
+    found = Handful(([], [], [], [], []), [0], [], [], False)
+    parent, label, word, depth, place = found.rows
+    children: list[int] = []  # of each node, so far
     bare = False
-    for segment, line in enumerate(texts):
+    for line in texts:
         head, *parts = line.split("(")
         if head.strip(_BLANK):
             return None
-        depth = 0
+        way: list[int] = []  # from the root to the node that is open
         for number, part in enumerate(parts):
             piece = _piece(part)
-            depth += 1
-            if piece is None or (depth == 1) != (number == 0) or not (piece.label or depth == 1):
+            if piece is None or piece.label == _EMPTY or bool(way) != (number > 0):
                 return None
-            nodes = [(labels.setdefault(cut(piece.label), len(labels)), piece.word, depth)]
-            nodes += [(-1, word, depth + rise) for word, rise in piece.bare]
-            for label, name, place in nodes:
-                if label < 0 and place < 2:
+            if way:
+                if not piece.label:
+                    return None
+                parent.append(way[-1])
+                place.append(children[way[-1]])
+                children[way[-1]] += 1
+            else:
+                parent.append(-1)
+                place.append(0)
+            way.append(len(label))
+            label.append(labels.setdefault(piece.label, len(labels)))
+            word.append(-1 if piece.word is None else words.setdefault(piece.word, len(words)))
+            depth.append(len(way))
+            children.append(0)
+            for name, rise in piece.bare:
+                if len(way) + rise < 2:
                     return None  # a word outside its tree
-                found.label.append(label)
-                found.word.append(-1 if name is None else words.setdefault(name, len(words)))
-                found.depth.append(place)
-                found.segment.append(segment)
-            bare |= len(nodes) > 1
-            depth -= piece.closes
-        if depth:
+                above = way[len(way) + rise - 2]
+                parent.append(above)
+                label.append(-1)
+                word.append(words.setdefault(name, len(words)))
+                depth.append(len(way) + rise)
+                place.append(children[above])
+                children[above] += 1
+                children.append(0)
+                bare = True
+            if piece.closes > len(way):
+                return None
+            if piece.closes:
+                del way[-piece.closes :]
+        if way:
             return None
+        _drop_outer(found, children, {labels.get(name) for name in OUTER})
+        found.ends.append(len(label))
     return found._replace(labels=list(labels), words=list(words), bare=bare)
+
+
+def _drop_outer(found: Handful, children: list[int], outer: set[int | None]) -> None:
+    """Take the outer nodes off the last tree, whose nodes begin where the line before ends."""
+    first = found.ends[-1]
+    parent, label, _, depth, _ = found.rows
+    while first < len(label) and label[first] in outer and children[first] == 1:
+        if label[first + 1] < 0:
+            return
+        parent[first + 1 :] = [-1, *(node - 1 for node in parent[first + 2 :])]
+        depth[first:] = [0, *(level - 1 for level in depth[first + 1 :])]
+        for row in (*found.rows, children):
+            del row[first]

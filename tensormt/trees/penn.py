@@ -14,6 +14,7 @@ the nodes they leave childless, and so does an outer unlabelled, ROOT or TOP nod
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,7 +34,6 @@ __all__ = ["Linear", "read"]
 Array = NDArray[Any]
 
 _OPEN = ord("(")
-_OUTER = ("", "ROOT", "TOP")
 
 
 class Linear(NamedTuple):
@@ -66,10 +66,11 @@ def read(lines: Sequence[str | None], source: str = "", first: int = 1) -> Linea
     An error names the source and the line, the first one being `first`.
     """
     if (found := handful.read(lines)) is not None:
-        arrays = (found.label, found.word, found.depth, found.segment)
-        flat = _Flat(*(np.array(values, np.int64) for values in arrays))
-        flat, labels = _clean(flat, Dictionary(found.labels), len(lines))
-        return Linear(_link(flat, len(lines)), labels, Dictionary(found.words), found.bare)
+        parent, label, word, depth, place = torch.from_numpy(np.array(found.rows, np.int64))
+        width = max((end - start for start, end in pairwise(found.ends)), default=0)
+        ends = torch.from_numpy(np.array(found.ends, np.int64))
+        nodes = Nodes(parent, label, word, ends, width, depth, place)
+        return Linear(nodes, Dictionary(found.labels), Dictionary(found.words), found.bare)
     data, offsets = string_buffers(_arrow(lines, source))
     offsets = offsets - offsets[0]
     data = data[: offsets[-1]]
@@ -164,7 +165,7 @@ def _clean(flat: _Flat, labels: Dictionary, trees: int) -> tuple[_Flat, Dictiona
         flat = flat._replace(label=np.append(short.numpy(), -1)[flat.label])
     if "-NONE-" in names:
         flat = _drop_empty(flat, names.index("-NONE-"), trees)
-    outer = np.array([name in _OUTER for name in names] + [False])
+    outer = np.array([name in handful.OUTER for name in names] + [False])
     while outer.any():
         second = flat.depth == 2
         children = np.bincount(flat.segment[second], minlength=trees)

@@ -233,7 +233,9 @@ def outcome(lines):
         batch = tm.TreeBatch.from_brackets(lines)
     except tm.TensorMTError as error:
         return str(error)
-    return (batch.to_brackets(), batch.nodes.parent.tolist(), batch.nodes.position.tolist())
+    nodes = batch.nodes
+    rows = (nodes.parent, nodes.position, nodes.depth, nodes.offsets)
+    return (batch.to_brackets(), nodes.width, *(row.tolist() for row in rows))
 
 
 @given(st.lists(st.lists(st.sampled_from(PARTS), max_size=14).map("".join), max_size=3))
