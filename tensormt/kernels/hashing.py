@@ -91,4 +91,4 @@ def of_few(strings: Sequence[str]) -> Tensor:
         _known.update(zip(fresh, keys, strict=True))
         rest = iter(keys)
         found = [next(rest) if key is None else key for key in found]
-    return torch.tensor(found, dtype=torch.int64, device="cpu")
+    return torch.from_numpy(np.array(found, np.int64))

@@ -32,10 +32,20 @@ import torch
 from torch import Tensor
 
 from tensormt.errors import TensorMTError
-from tensormt.kernels.arrays import argsort, nonzero, repeat, runs, search, sort_groups, take
+from tensormt.kernels.arrays import (
+    argsort,
+    nonzero,
+    ranges,
+    repeat,
+    runs,
+    search,
+    sort_groups,
+    split,
+    take,
+)
 from tensormt.kernels.nodes import Nodes
 
-__all__ = ["Side", "log_kernel", "side"]
+__all__ = ["Side", "chosen", "log_kernel", "side"]
 
 
 _NAME_BITS, _PLACE_BITS = 42, 20  # of a production, and of a node in its tree or a tree in a batch
@@ -103,6 +113,33 @@ def side(nodes: Nodes, names: Tensor) -> Side:
     )
 
 
+def chosen(trees: Side, left: Tensor, right: Tensor) -> Side:
+    """The trees left [p] as a side of its own, whose keys are those of the trees right [p].
+
+    So one call of `log_kernel` with the whole side gives K(left, right) of any pairs of its trees.
+    """
+    count = torch.bincount(trees.segment, minlength=trees.trees)
+    first, sizes = take(count.cumsum(0) - count, left), take(count, left)
+    rows = ranges(first, sizes)
+    pair, _ = repeat(sizes, rows.shape[0])
+    shift = take(sizes.cumsum(0) - sizes - first, pair)
+    above = take(trees.above, rows)
+    root = above == trees.key.shape[0]
+    name = take(trees.key, rows) & ((1 << _NAME_BITS) - 1)
+    return trees._replace(
+        trees=left.shape[0],
+        key=(take(right, pair) << _NAME_BITS) | name,
+        segment=pair,
+        start=take(trees.start, rows),
+        size=take(trees.size, rows),
+        level=take(trees.level, rows),
+        context=take(trees.context, rows),
+        above=torch.where(root, rows.shape[0], above + shift),
+        above_rank=take(trees.above_rank, rows),
+        node=take(trees.node, rows),
+    )
+
+
 Visit = Callable[[Tensor, Tensor, Tensor], object]
 
 
@@ -112,19 +149,13 @@ def log_kernel(
     decay: float,
     first: int = 1,
     visit: Visit | None = None,
-    *,
-    ahead: int = 0,
-    only: int | None = None,
 ) -> Tensor:
-    """log K of each pair of trees (tree i of a, tree i + ahead of b), float64 [B]; -inf for K = 0.
+    """log K of each pair of trees (tree i of a, tree i of b), float64 [B]; -inf for K = 0.
 
-    `first` is the number of the first tree, for errors; `only`: so many of the first trees of a,
-    with -inf for the others. `visit` is called with all node pairs, band by band: the numbers of
-    their nodes among those of a and of b, and log C, [p] each.
+    `first` is the number of the first tree, for errors. `visit` is called with all node pairs, band
+    by band: the numbers of their nodes among those of a and of b, and log C, [p] each.
     """
-    low, count = _matches(a, b, ahead)
-    if only is not None:
-        count = torch.where(a.segment < only, count, 0)
+    low, count = _matches(a, b)
     pairs = torch.zeros(a.trees, dtype=torch.int64, device=count.device)
     sizes = pairs.index_add_(0, a.segment, count).tolist()
     peak = torch.full(pairs.shape, -math.inf, dtype=torch.float64, device=count.device)
@@ -143,19 +174,15 @@ def _deepest_first(a: Side, start: int, stop: int) -> Tensor:
     return take(rows, argsort(take(a.level, rows)))
 
 
-def _matches(a: Side, b: Side, ahead: int) -> tuple[Tensor, Tensor]:
-    """For each inner node of a: the first node of b with its key, and the number of these.
-
-    The trees of b are counted from the tree `ahead`.
-    """
-    if a is b and not ahead:
+def _matches(a: Side, b: Side) -> tuple[Tensor, Tensor]:
+    """For each inner node of a: the first node of b with its key, and the number of these."""
+    if a is b:
         return a.start, a.size
-    key = a.key + (ahead << _NAME_BITS) if ahead else a.key
-    low = search(b.key, key)
+    low = search(b.key, a.key)
     # one spare key at the end, which equals none, stands for all that lie behind the last
     keys = torch.cat([b.key, b.key.new_full((1,), -1)])
     sizes = torch.cat([b.size, b.size.new_zeros(1)])
-    return low, torch.where(take(keys, low) == key, take(sizes, low), 0)
+    return low, torch.where(take(keys, low) == a.key, take(sizes, low), 0)
 
 
 def _groups(sizes: list[int], first: int) -> Iterator[tuple[int, int]]:
@@ -217,9 +244,8 @@ def _add_pairs(
         child = take(child, order)
         parent = take(base, take(a.above, take(x, child))).add_(take(b.above_rank, take(y, child)))
         sizes = [size for size in torch.bincount(level).tolist() if size]
-        for below, above in zip(
-            torch.split(child + before, sizes), torch.split(parent, sizes), strict=True
-        ):
+        steps = zip(split(child + before, sizes), split(parent, sizes), strict=True)
+        for below, above in steps:
             scores.index_add_(0, above, torch.logaddexp(take(scores, below), zero))
 
         owner = take(a.segment, x)

@@ -17,7 +17,7 @@ from torch import Tensor
 from tensormt.explanation import Explanation
 from tensormt.given import number
 from tensormt.kernels.matches import node_pairs
-from tensormt.kernels.treekernel import Side, log_kernel, side
+from tensormt.kernels.treekernel import Side, chosen, log_kernel, side
 from tensormt.metric import check_aligned
 from tensormt.syntax.base import CHUNK, ConstituencyMetric, DependencyMetric, TreeMetric
 from tensormt.trees.batch import TreeBatch
@@ -59,28 +59,30 @@ class Kernel(TreeMetric):
         """Log of the segment scores, float64 [B]: scores of long sentences at decay 1 are tiny."""
         self.check(hyp, refs)
         best = torch.full((len(hyp),), -math.inf, dtype=torch.float64, device=hyp.device)
-        own, *others = self._selves(hyp, refs)
-        for both, other in zip(self._crosses(hyp, refs), others, strict=True):
+        (own, *others), crosses = self._kernels(hyp, refs)
+        for both, other in zip(crosses, others, strict=True):
             cosine = both - (own + other) / 2
             best = torch.maximum(best, torch.where(both.isinf(), -math.inf, cosine))
         return best.clamp(max=0)
 
-    def _selves(self, hyp: TreeBatch, refs: Sequence[TreeBatch]) -> Sequence[Tensor]:
-        """log K of every tree with itself, float64 [B] for each side."""
-        if self.together(hyp, refs) is None:
-            return [self._log_self(side) for side in (hyp, *refs)]
-        return self._log_self(hyp.followed_by(refs)).view(1 + len(refs), len(hyp)).unbind()
+    def _kernels(
+        self, hyp: TreeBatch, refs: Sequence[TreeBatch]
+    ) -> tuple[Sequence[Tensor], Sequence[Tensor]]:
+        """log K of every side with itself, and of the hypothesis with each reference, float64 [B].
 
-    def _crosses(self, hyp: TreeBatch, refs: Sequence[TreeBatch]) -> list[Tensor]:
-        """log K of every hypothesis with each of its references, float64 [B] a reference."""
-        size = len(hyp)
+        Where the trees are few, all of them by one call.
+        """
         if self.together(hyp, refs) is None:
-            return [self.log_kernel(hyp, ref) for ref in refs]
+            selves = [self._log_self(side) for side in (hyp, *refs)]
+            return selves, [self.log_kernel(hyp, ref) for ref in refs]
         (both,) = self._sides(hyp.followed_by(refs))
-        return [
-            log_kernel(both, both, self.decay, ahead=k * size, only=size)[:size]
-            for k in range(1, 1 + len(refs))
-        ]
+        every = torch.arange(both.trees, device=hyp.device)
+        left = torch.cat([every, *(every[: len(hyp)] for _ in refs)])
+        found = log_kernel(
+            chosen(both, left, torch.cat([every, every[len(hyp) :]])), both, self.decay
+        )
+        rows = found.view(1 + 2 * len(refs), len(hyp)).unbind()
+        return rows[: 1 + len(refs)], rows[1 + len(refs) :]
 
     def statistics(self, hyp: TreeBatch, refs: Sequence[TreeBatch]) -> Tensor:
         """Float64 [B,2]."""

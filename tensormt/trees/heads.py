@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -77,7 +78,7 @@ def _look_up(table: _Table, labels: Sequence[str]) -> tuple[Tensor, bool]:
         for name in (*labels, "")
     ]
     joins = any(each[3] for each in found)
-    return torch.tensor(found, dtype=torch.int64, device="cpu").t().contiguous(), joins
+    return torch.from_numpy(np.array(found, np.int64).T.copy()), joins
 
 
 def head_children(nodes: Nodes, labels: Dictionary, rules: str) -> Tensor:
