@@ -25,6 +25,7 @@ __all__ = [
     "few",
     "less",
     "nonzero",
+    "owners",
     "ranges",
     "repeat",
     "rows_added",
@@ -313,14 +314,18 @@ def ranges(first: Tensor, sizes: Tensor) -> Tensor:
     return numbers.add_(torch.arange(numbers.shape[0], device=first.device))
 
 
+def owners(counts: Tensor, total: int | None = None) -> Tensor:
+    """For counts [n]: the owner of every item, [sum(counts)]; `total` as for `repeat`."""
+    if counts.device.type == "cpu":
+        return torch.from_numpy(np.repeat(np.arange(counts.shape[0]), counts.numpy()))
+    return torch.repeat_interleave(counts, output_size=total)
+
+
 def repeat(counts: Tensor, total: int | None = None) -> tuple[Tensor, Tensor]:
     """For counts [n]: the owner of every item and its number within it, both [sum(counts)].
 
     Where the host knows the sum, `total` saves a sync.
     """
+    owner = owners(counts, total)
     start = counts.cumsum(0) - counts
-    if counts.device.type == "cpu":
-        owner = torch.from_numpy(np.repeat(np.arange(counts.shape[0]), counts.numpy()))
-    else:
-        owner = torch.repeat_interleave(counts, output_size=total)
     return owner, torch.arange(owner.shape[0], device=counts.device).sub_(take(start, owner))

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from tensormt.kernels import hashing
-from tensormt.kernels.arrays import argsort, nonzero, take
+from tensormt.kernels.arrays import argsort, nonzero, owners, take
 
 __all__ = ["Nodes", "sum_children"]
 
@@ -57,8 +57,7 @@ class Nodes:
     @cached_property
     def segment(self) -> Tensor:
         """The tree that each node belongs to, int64 [n]."""
-        index = torch.arange(self.trees, device=self.offsets.device)
-        return torch.repeat_interleave(index, self.lengths, output_size=len(self))
+        return owners(self.lengths, len(self))
 
     @cached_property
     def up(self) -> Tensor:
@@ -166,7 +165,8 @@ class Nodes:
             return parts[0]
         parent, ends, shift = [], [], 0
         for part in parts:
-            parent.append(torch.where(part.parent < 0, -1, part.parent + shift))
+            moved = torch.where(part.parent < 0, -1, part.parent + shift) if shift else part.parent
+            parent.append(moved)
             ends.append(part.offsets[1:] + shift)
             shift += len(part)
         depths = [part.known_depth for part in parts if part.known_depth is not None]

@@ -35,6 +35,7 @@ from tensormt.errors import TensorMTError
 from tensormt.kernels.arrays import (
     argsort,
     nonzero,
+    owners,
     ranges,
     repeat,
     runs,
@@ -121,7 +122,7 @@ def chosen(trees: Side, left: Tensor, right: Tensor) -> Side:
     count = torch.bincount(trees.segment, minlength=trees.trees)
     first, sizes = take(count.cumsum(0) - count, left), take(count, left)
     rows = ranges(first, sizes)
-    pair, _ = repeat(sizes, rows.shape[0])
+    pair = owners(sizes, rows.shape[0])
     shift = take(sizes.cumsum(0) - sizes - first, pair)
     above = take(trees.above, rows)
     root = above == trees.key.shape[0]
@@ -218,23 +219,26 @@ def _add_pairs(
     total: Tensor,
     visit: Visit | None,
 ) -> None:
-    """Add exp S of all pairs of the inner nodes rows [m] of a (None: all) to total · eᵖᵉᵃᵏ.
+    """Add exp S of all pairs of the inner nodes rows [m] of a to total · eᵖᵉᵃᵏ.
 
-    Where these are several bands of pairs, the deepest rows come first. `low` and `count` are the
-    matches of a's inner nodes; peak and total [B] are changed in place.
+    None: all rows at once, the first that are added. Where rows are several bands of pairs, the
+    deepest come first. `low` and `count` are the matches of a's inner nodes; peak and total [B] are
+    changed in place.
     """
-    number = torch.arange(count.shape[0], device=count.device) if rows is None else rows
     if rows is not None:
         low, count = take(low, rows), take(count, rows)
     ends = count.cumsum(0)
     # the spare cell behind the last pair takes what goes above the roots
     base = torch.full((a.key.shape[0] + 1,), pairs, device=count.device)
-    base.scatter_(0, number, ends - count)
+    if rows is None:
+        torch.sub(ends, count, out=base[:-1])
+    else:
+        base.scatter_(0, rows, ends - count)
     scores = torch.full((pairs + 1,), log_decay, dtype=torch.float64, device=count.device)
     zero = scores.new_zeros(())  # logaddexp(S, 0) is softplus without torch's cut above 20
     for start, stop, before, after in _bands(ends, pairs):
         owner, place = repeat(count[start:stop], after - before)
-        x = take(number[start:stop], owner)
+        x = owner if rows is None else take(rows[start:stop], owner)
         y = take(low[start:stop], owner).add_(place)
 
         # child pairs that feed a parent pair, the deepest first
@@ -253,8 +257,9 @@ def _add_pairs(
         if visit is not None:
             visit(x, y, done)
         higher = peak.scatter_reduce(0, owner, done, "amax")
-        # -inf is no peak yet: the total is 0, and stays so
-        total.mul_((peak - higher).nan_to_num_(0.0).exp_())
+        if rows is not None:
+            # -inf is no peak yet: the total is 0, and stays so
+            total.mul_((peak - higher).nan_to_num_(0.0).exp_())
         total.index_add_(0, owner, (done - take(higher, owner)).exp_())
         peak.copy_(higher)
 

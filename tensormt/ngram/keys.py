@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from tensormt.kernels.arrays import less, nonzero, ranges, repeat
+from tensormt.kernels.arrays import less, nonzero, owners, ranges
 from tensormt.kernels.counts import Keys
 from tensormt.text.tokens import TokenBatch
 
@@ -46,7 +46,7 @@ def orders(batch: TokenBatch, max_order: int) -> Iterator[tuple[Tensor, Tensor]]
 
 def ngrams(batch: TokenBatch, max_order: int) -> Keys:
     """All n-grams up to max_order as keys of the groups `segment * max_order + order - 1`."""
-    segment, _ = repeat(batch.lengths)
+    segment = owners(batch.lengths)
     groups, keys = [], []
     for order, (key, start) in enumerate(orders(batch, max_order)):
         groups.append(segment[start] * max_order + order)

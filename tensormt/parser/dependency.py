@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from tensormt.kernels.arrays import nonzero, repeat
+from tensormt.kernels.arrays import nonzero, owners
 from tensormt.kernels.nodes import Nodes
 from tensormt.parser.decode import Forest
 from tensormt.parser.encoder import embed, run_chars, run_lstm
@@ -149,7 +149,7 @@ def join(forest: Forest, segment: Tensor, segments: int, ids: Tensor, later: int
     segment int64 [S] rises; ids int64 [n] are the words of all sentences in order; `later` is the
     relation of such roots.
     """
-    owner, _ = repeat(forest.counts)
+    owner = owners(forest.counts)
     of_node = segment[owner]
     before = forest.counts.cumsum(0) - forest.counts
     place = torch.arange(len(owner), device=segment.device)

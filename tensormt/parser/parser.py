@@ -23,7 +23,7 @@ from tensormt.data.lines import items_of
 from tensormt.devices import device_named
 from tensormt.errors import TensorMTError
 from tensormt.given import flag, given, optional, whole
-from tensormt.kernels.arrays import argsort, nonzero, repeat
+from tensormt.kernels.arrays import argsort, nonzero, owners, repeat
 from tensormt.kernels.nodes import Nodes
 from tensormt.parser.decode import Forest
 from tensormt.parser.dependency import DependencyNetwork, join
@@ -237,7 +237,7 @@ class Parser:
         of_word = [letters_of(word) for word in words.strings]
         strange = torch.tensor([bool(name) and name not in seen for name in of_word])[ids]
         lettered = torch.tensor([bool(name) for name in of_word])[ids]
-        owner, _ = repeat(lengths)
+        owner = owners(lengths)
         counts = torch.zeros(2, len(lengths)).index_add(
             1, owner, torch.stack((strange, lettered)).float()
         )
@@ -386,7 +386,7 @@ def _join(
     segment int64 [S] rises; starts int64 [S] first token of a sentence; ids int64 [n] word ids.
     """
     device = segment.device
-    owner, _ = repeat(forest.counts)
+    owner = owners(forest.counts)
     of_node = segment[owner]
     zeros = torch.zeros(segments, dtype=torch.int64, device=device)
     tops = zeros.index_add(0, of_node, (forest.parent < 0).long())

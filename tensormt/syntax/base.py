@@ -10,8 +10,6 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar
 
-import torch
-
 from tensormt.errors import SegmentError
 from tensormt.given import flag
 from tensormt.kernels.arrays import few
@@ -48,7 +46,9 @@ class TreeMetric(Metric[TreeBatch]):
         """Raise unless all are trees that fit, aligned, with a reference for every segment."""
         self._check_batches([hyp, *self._check_batches(refs)])
         check_aligned(hyp, refs)
-        present = torch.stack([ref.lengths > 0 for ref in refs]).any(0)
+        present = refs[0].lengths > 0
+        for ref in refs[1:]:
+            present = present | (ref.lengths > 0)
         if not bool(present.all()):
             number = int((~present).nonzero()[0]) + 1
             raise SegmentError(number, "has no reference: every segment needs at least one tree")

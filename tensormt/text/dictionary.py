@@ -78,7 +78,8 @@ class Dictionary:
             self.__dict__["array"] = strings
             return
         self.__dict__["strings"] = names = list(strings)
-        if len(names) > _FEW or not all(type(name) is str and name.isascii() for name in names):
+        plain = len(names) <= _FEW and set(map(type, names)) <= {str} and "".join(names).isascii()
+        if not plain:
             self.__dict__["array"] = pa.array(names, pa.string())
 
     @cached_property
@@ -106,7 +107,10 @@ class Dictionary:
 
     @staticmethod
     def merge(parts: Sequence[Dictionary]) -> tuple[Dictionary, list[Tensor]]:
-        """One dictionary for several, and for each of them the new id of every old one."""
+        """One dictionary for several, and for each of them the new id of every old one.
+
+        It begins with the strings of the first, so their ids stay.
+        """
         if sum(map(len, parts)) <= _FEW:
             ids, merged = Dictionary.encode([name for part in parts for name in part.strings])
         else:

@@ -193,8 +193,9 @@ class TreeBatch:
             if kind == "dependency"
             else Dictionary.merge([batch.labels for batch in batches])
         )
-        maps = zip(batches, label_maps, word_maps, strict=True)
-        parts = [views.renamed(batch.nodes, label, word) for batch, label, word in maps]
+        # the ids of the first batch stay as they are
+        maps = zip(batches[1:], label_maps[1:], word_maps[1:], strict=True)
+        parts = [first.nodes, *(views.renamed(batch.nodes, *new) for batch, *new in maps)]
         relations, parts = _one_naming(batches, parts)
         return cls.from_nodes(Nodes.join(parts), labels, words, kind, bare, relations)
 

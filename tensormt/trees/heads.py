@@ -30,9 +30,9 @@ class _Table(NamedTuple):
 
     row: dict[str, int]
     column: dict[str, int]
-    search: Tensor  # int64 [rows, columns]: number of the first search that fits
-    from_right: Tensor  # bool [rows, columns]: the direction of that search
-    at_end: Tensor  # int64 [rows, columns]: number of a search at the last child only
+    search: Tensor  # int64 [rows · columns]: number of the first search that fits
+    from_right: Tensor  # bool [rows · columns]: the direction of that search
+    at_end: Tensor  # int64 [rows · columns]: number of a search at the last child only
     punctuation: frozenset[str]
     coordination: frozenset[str]
 
@@ -59,7 +59,8 @@ def _compile(rule_set: HeadRules) -> _Table:
                 search[row[label], columns] = number
                 from_right[row[label], columns] = direction == "r"
     marks, joins = (frozenset(s.split()) for s in (rule_set.punctuation, rule_set.coordination))
-    return _Table(row, column, search, from_right, at_end, marks, joins)
+    cells = (search.view(-1), from_right.view(-1), at_end.view(-1))
+    return _Table(row, column, *cells, marks, joins)
 
 
 def _look_up(table: _Table, labels: Sequence[str]) -> tuple[Tensor, bool]:
@@ -99,10 +100,10 @@ def head_children(nodes: Nodes, labels: Dictionary, rules: str) -> Tensor:
     many = take(counted, nodes.up)
 
     above = take(row, take(kind, nodes.parent.clamp(min=0))) if len(nodes) else kind
-    cell = above * table.search.shape[1] + take(column, kind)
-    number = take(table.search.to(device).view(-1), cell)
-    end = take(table.at_end.to(device).view(-1), cell)
-    reverse = take(table.from_right.to(device).view(-1), cell)
+    cell = above * len(table.column) + take(column, kind)
+    number = take(table.search.to(device), cell)
+    end = take(table.at_end.to(device), cell)
+    reverse = take(table.from_right.to(device), cell)
     width = nodes.width + 1
     rank = number * width + torch.where(reverse, many - 1 - place, place)
     rank = torch.where(place == many - 1, torch.minimum(rank, end * width), rank)
