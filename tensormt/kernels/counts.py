@@ -27,17 +27,8 @@ import torch
 from torch import Tensor
 
 from tensormt.kernels import hashing
-from tensormt.kernels.arrays import (
-    FEW,
-    argsort,
-    few,
-    nonzero,
-    run_edges,
-    runs,
-    sort,
-    sort_groups,
-    take,
-)
+from tensormt.kernels.arrays import FEW, few, nonzero, take
+from tensormt.kernels.sorting import argsort, run_edges, runs, sort, sort_groups
 
 __all__ = ["Keys", "Labels", "clipped", "occurrences", "orders", "split", "spread", "totals"]
 

@@ -12,7 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from tensormt.kernels.arrays import Array, search, take
+from tensormt.kernels.arrays import Array, take
+from tensormt.kernels.sorting import search
 
 __all__ = ["Lookup"]
 

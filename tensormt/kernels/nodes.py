@@ -18,7 +18,8 @@ import torch
 from torch import Tensor
 
 from tensormt.kernels import hashing
-from tensormt.kernels.arrays import argsort, nonzero, owners, take
+from tensormt.kernels.arrays import nonzero, owners, take
+from tensormt.kernels.sorting import argsort
 
 __all__ = ["Nodes", "sum_children"]
 

@@ -32,19 +32,9 @@ import torch
 from torch import Tensor
 
 from tensormt.errors import TensorMTError
-from tensormt.kernels.arrays import (
-    argsort,
-    nonzero,
-    owners,
-    ranges,
-    repeat,
-    runs,
-    search,
-    sort_groups,
-    split,
-    take,
-)
+from tensormt.kernels.arrays import nonzero, owners, ranges, repeat, split, take
 from tensormt.kernels.nodes import Nodes
+from tensormt.kernels.sorting import argsort, runs, search, sort_groups
 
 __all__ = ["Side", "chosen", "log_kernel", "side"]
 

@@ -26,9 +26,10 @@ from torch import Tensor
 
 from tensormt.errors import TensorMTError
 from tensormt.explanation import Explanation
-from tensormt.kernels.arrays import argsort, ranges, take
+from tensormt.kernels.arrays import ranges, take
 from tensormt.kernels.matches import Occurrences, items
 from tensormt.kernels.prefixes import Sequences, shared_ngrams
+from tensormt.kernels.sorting import argsort
 from tensormt.ngram.base import NgramMetric, occurrences
 from tensormt.ngram.comparison import Comparison
 from tensormt.ngram.frequencies import Frequencies

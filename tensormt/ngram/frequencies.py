@@ -23,7 +23,8 @@ from torch import Tensor
 from tensormt.data.tensors import load_tensors, save_tensors
 from tensormt.errors import TensorMTError
 from tensormt.given import file_name, given, many, whole
-from tensormt.kernels.arrays import runs, search, take
+from tensormt.kernels.arrays import take
+from tensormt.kernels.sorting import runs, search
 from tensormt.ngram.keys import orders
 from tensormt.ngram.tally import Tally, histogram
 from tensormt.text.tokens import TokenBatch

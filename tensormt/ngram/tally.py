@@ -17,8 +17,9 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from tensormt.kernels.arrays import argsort, nonzero, runs, search, sort, take
+from tensormt.kernels.arrays import nonzero, take
 from tensormt.kernels.lookup import Lookup
+from tensormt.kernels.sorting import argsort, runs, search, sort
 
 __all__ = ["Tally", "histogram"]
 

@@ -23,8 +23,9 @@ from tensormt.data.lines import items_of
 from tensormt.devices import device_named
 from tensormt.errors import TensorMTError
 from tensormt.given import flag, given, optional, whole
-from tensormt.kernels.arrays import argsort, nonzero, owners, repeat
+from tensormt.kernels.arrays import nonzero, owners, repeat
 from tensormt.kernels.nodes import Nodes
+from tensormt.kernels.sorting import argsort
 from tensormt.parser.decode import Forest
 from tensormt.parser.dependency import DependencyNetwork, join
 from tensormt.parser.network import Network

@@ -1,4 +1,4 @@
-"""irregular, hashing, dictionary, nodes, lengths: the small rooms below everything."""
+"""arrays, sorting, hashing, dictionary, nodes, lengths: the small rooms below everything."""
 
 import pickle
 import random
@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pretend import Away, Watch, home
 
-from tensormt.kernels import arrays, hashing
+from tensormt.kernels import arrays, hashing, sorting
 from tensormt.kernels.lengths import brevity_penalty, closest
 from tensormt.kernels.nodes import Nodes
 from tensormt.text.dictionary import Dictionary
@@ -33,12 +33,12 @@ def test_numpy_and_torch_paths_agree(first, second):
         with Watch():
             x, y, z = (t.to("cuda") if away else t for t in (a, b, ordered))
             found = [
-                arrays.sort(x),
-                arrays.argsort(x),
-                arrays.search(z, y),
-                arrays.search(z, y, right=True),
+                sorting.sort(x),
+                sorting.argsort(x),
+                sorting.search(z, y),
+                sorting.search(z, y, right=True),
                 arrays.nonzero(x > 0),
-                *arrays.runs(z),
+                *sorting.runs(z),
                 *arrays.repeat(y.clamp(min=0)),
             ]
             assert all(isinstance(t, Away) == away for t in found)
@@ -58,35 +58,6 @@ def test_numpy_and_torch_paths_agree(first, second):
         [number for size in sizes for number in range(size)],
     ]
     assert results[0] == expected
-
-
-@given(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=40), st.integers(0, 60))
-def test_sorting_the_whole_range(numbers, shift):
-    """Values of any size and spread, with repetitions: sorted and stable."""
-    numbers = [number >> shift for number in numbers] * 2
-    assert arrays.sort(tensor(numbers)).tolist() == sorted(numbers)
-    expected = sorted(range(len(numbers)), key=numbers.__getitem__)
-    assert arrays.argsort(tensor(numbers)).tolist() == expected
-
-
-@given(st.integers(1, 9), st.lists(st.tuples(st.integers(0, 8), st.integers(-9, 9)), max_size=60))
-def test_sorting_within_groups(groups, pairs):
-    """Both paths, two sides: the values of each group rise, group after group."""
-    pairs = [(group % groups, value) for group, value in pairs]
-    sides = [sorted(pairs[::2], key=lambda p: p[0]), sorted(pairs[1::2], key=lambda p: p[0])]
-    numbers = [[tensor([p[k] for p in side]) for k in (1, 0)] for side in sides]
-    for device, few in (("cpu", 0), ("cpu", 1000), ("cuda", 0)):
-        with Watch(), pytest.MonkeyPatch.context() as patch:
-            patch.setattr(arrays, "FEW", few)
-            columns = [tuple(column.to(device) for column in side) for side in numbers]
-            ordered, group, start = arrays.sort_groups(columns, groups)
-            edges = arrays.run_edges(ordered, start)
-        expected = sorted(pairs)
-        assert home(ordered).tolist() == [value for _, value in expected]
-        assert home(group).tolist() == [group for group, _ in expected]
-        assert home(start).tolist() == [sum(p[0] < g for p in pairs) for g in range(groups)]
-        if pairs:
-            assert home(edges)[:-1].tolist() == [expected.index(p) for p in dict.fromkeys(expected)]
 
 
 def test_mix_is_splitmix64():
