@@ -5,11 +5,12 @@
     frequencies.save("test.safetensors")               # tensors and names, no pickle
     tm.NIST(counts=Frequencies.load("test.safetensors"))
 
-A table takes 9 bytes for each different n-gram (tally.py). New n-grams wait, 8 bytes for each
-occurrence, until they are a quarter of the table (or a million) and are then sorted and merged in,
-order by order, so adding n of them costs n log n. At the peak, while they are merged in, counting
-takes about 20 bytes a different n-gram of all orders together (bench/memory.py: 19 to 24 over 10⁴
-to 10⁶ segments, 935 MiB for 51 million n-grams).
+A table takes 9 bytes for each different n-gram (tally.py), and 2 to 4 more once it is looked up
+(kernels/lookup.py). New n-grams wait, 8 bytes for each occurrence, until they are a quarter of the
+table (or a million) and are then sorted and merged in, order by order, so adding n of them costs
+n log n. At the peak, while they are merged in, counting takes about 20 bytes a different n-gram of
+all orders together (bench/memory.py: 19 to 24 over 10⁴ to 10⁶ segments, 935 MiB for 51 million
+n-grams).
 """
 
 from __future__ import annotations
