@@ -96,6 +96,43 @@ def test_scores_are_those_of_the_metrics():
         assert corpus["A"][spec] == pytest.approx(metric.corpus(hyp, refs).item(), abs=1e-12)
 
 
+def test_metrics_together_score_as_each_alone():
+    """One comparison serves metrics that read alike: of other orders, with and without counts."""
+    counts = tm.Frequencies(5).add([tm.TokenBatch.from_text(r, lowercase=True) for r in REFS])
+    counts.add([tm.TokenBatch.from_text(["some more text of a larger test set"], lowercase=True)])
+    metrics = [
+        *("bm", "bm:max_order=2,recurrence=occurrences", "nist:max_order=3", "bleu", "chrf"),
+        *("bleu:lowercase=yes,max_order=6", "bm:weighting=zipf", "nm:max_order=2", "bma"),
+        tm.NIST(counts=counts),
+    ]
+    alone = {}
+    for metric in metrics:
+        alone |= tm.score(HYPS["B"], REFS, [metric]).segments
+    for order in (metrics, metrics[::-1], [*metrics[4:], *metrics[:4]]):
+        found = tm.score(HYPS["B"], REFS, order).segments
+        assert found.keys() == alone.keys()
+        for name, scores in alone.items():
+            assert torch.equal(found[name], scores), name
+    assert not torch.equal(alone["nist"], tm.score(HYPS["B"], REFS, ["nist"]).segments["nist"])
+
+
+def test_a_metric_with_a_reading_of_its_own_is_counted_alone():
+    class First(tm.BLEU):
+        name = "First"
+
+        def read(self, hyp, refs):
+            hyp, ready = super().read(hyp, refs)
+            return hyp, tm.References(ready[:1])
+
+    alone = tm.score(HYPS["A"], REFS[:1], ["bleu"]).segments["bleu"]
+    plain = tm.score(HYPS["A"], REFS, ["bleu"]).segments["bleu"]
+    for metrics in ([First(), "bleu"], ["bleu", First()]):
+        found = tm.score(HYPS["A"], REFS, metrics).segments
+        assert torch.equal(found["first"], alone)
+        assert torch.equal(found["bleu"], plain)
+    assert not torch.equal(alone, plain)
+
+
 def test_score_of_text():
     """BLEU as sacrebleu's, trees by the parser that is given, signatures with its name."""
     trees = (

@@ -24,7 +24,7 @@ def strings(texts: Sequence[str]) -> pa.Array:
 
 
 def numerals(values: ArrayLike, written: Callable[[float], str] = repr) -> pa.Array:
-    """A column of numbers as Python writes them; `written` writes those that are not finite."""
+    """A column of numbers as `written` writes them, which must be `repr` for finite ones."""
     numbers = np.asarray(values, np.float64)
     with np.errstate(invalid="ignore"):
         size = np.abs(numbers)

@@ -138,7 +138,7 @@ class SegmentWriter:
                     scores = [found[spec] for spec in self.metrics]
                     rows = self._rows(found["segment"], found["system"], docs, scores)
                     yield from text_of(rows).splitlines(keepends=True)
-        except (pa.ArrowException, KeyError):
+        except (pa.ArrowException, KeyError, TypeError, ValueError):
             yield b"something else"
 
     def _agree(self, line: bytes | None) -> None:

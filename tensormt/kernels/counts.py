@@ -30,7 +30,7 @@ from tensormt.kernels import hashing
 from tensormt.kernels.arrays import FEW, few, nonzero, take
 from tensormt.kernels.sorting import argsort, run_edges, runs, sort, sort_groups
 
-__all__ = ["Keys", "Labels", "clipped", "occurrences", "orders", "split", "spread", "totals"]
+__all__ = ["Keys", "Labels", "by_side", "clipped", "occurrences", "orders", "spread", "totals"]
 
 
 _HANDFUL = 1 << 10  # keys: up to here they are counted by Python
@@ -75,7 +75,7 @@ def orders(
     return Keys(torch.cat([segment, group]), torch.cat([keys[0], key]), labels)
 
 
-def split(keys: Keys, segments: int, sides: int) -> list[Keys]:
+def by_side(keys: Keys, segments: int, sides: int) -> list[Keys]:
     """The keys of each of the sides, which stand side after side, as many segments on each.
 
     group = order · B + segment again, on every side. One host sync a side (the number of keys).

@@ -36,7 +36,7 @@ from tensormt.kernels.arrays import nonzero, owners, ranges, repeat, split, take
 from tensormt.kernels.nodes import Nodes
 from tensormt.kernels.sorting import argsort, runs, search, sort_groups
 
-__all__ = ["Side", "chosen", "log_kernel", "side"]
+__all__ = ["Side", "log_kernel", "paired", "side"]
 
 
 _NAME_BITS, _PLACE_BITS = 42, 20  # of a production, and of a node in its tree or a tree in a batch
@@ -104,7 +104,7 @@ def side(nodes: Nodes, names: Tensor) -> Side:
     )
 
 
-def chosen(trees: Side, left: Tensor, right: Tensor) -> Side:
+def paired(trees: Side, left: Tensor, right: Tensor) -> Side:
     """The trees left [p] as a side of its own, whose keys are those of the trees right [p].
 
     So one call of `log_kernel` with the whole side gives K(left, right) of any pairs of its trees.

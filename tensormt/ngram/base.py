@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Hashable, Sequence
-from typing import ClassVar, TypeVar
+from typing import ClassVar, TypeVar, cast
 
 import torch
 from torch import Tensor
@@ -119,17 +119,18 @@ class NgramMetric(Metric[TokenBatch]):
 
     @property
     def group(self) -> Hashable:
-        """Metrics that read alike share one comparison."""
-        own = type(self).statistics is not NgramMetric.statistics
+        """Metrics that read alike share one comparison, unless their class has a way of its own."""
+        own = any(getattr(type(self), name) is not getattr(NgramMetric, name) for name in _SHARED)
         return super().group if own else (NgramMetric, self.reads)
 
     def statistics_with(
         self, others: Sequence[Metric[TokenBatch]], hyp: TokenBatch, refs: Sequence[TokenBatch]
     ) -> list[Tensor]:
         """Statistics of this metric and of others of its group, by one comparison."""
-        metrics = [self, *(other for other in others if isinstance(other, NgramMetric))]
+        metrics = [self, *(cast(NgramMetric, other) for other in others)]
         # what the highest order finds serves the others
         first = sorted(range(len(metrics)), key=lambda k: -metrics[k].max_order)
+        refs = refs if isinstance(refs, References) else References(refs)
         (hyp, ready), *_ = [metric.read(hyp, refs) for metric in metrics]
         tables = [metric.table(ready) for metric in metrics]
         found = [
@@ -151,6 +152,9 @@ class NgramMetric(Metric[TokenBatch]):
     def columns_of(self, order: int) -> list[int]:
         """The statistics that hold the matches of an order."""
         return [2 + order]
+
+
+_SHARED = ("read", "statistics", "statistics_with")
 
 
 class TestSetMetric(NgramMetric):

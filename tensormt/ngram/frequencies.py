@@ -92,7 +92,7 @@ class Frequencies:
 
     @property
     def size(self) -> int:
-        """Bytes that the tables take in memory."""
+        """Bytes that the tables take in memory, without what a look-up adds."""
         return sum(tally.size for tally in self.tallies)
 
     def to(self, device: torch.device | str) -> Frequencies:

@@ -66,8 +66,11 @@ class Tally:
 
     @property
     def size(self) -> int:
-        """Bytes in memory."""
+        """Bytes in memory, without what a look-up adds."""
         return sum(part.numel() * part.element_size() for part in self._parts)
+
+    def __getstate__(self) -> dict[str, Tensor]:
+        return dict(zip(("keys", "counts", "large_keys", "large_counts"), self._parts, strict=True))
 
     @property
     def _parts(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -132,8 +135,8 @@ class Tally:
 
 def histogram(tallies: Sequence[Tally]) -> tuple[Tensor, Tensor]:
     """How many keys of all tallies have the counts 0…254, int64 [255], and the others, rising."""
-    number = sum(torch.bincount(tally.counts, minlength=_TOP + 1)[:_TOP] for tally in tallies)
-    return torch.as_tensor(number), sort(torch.cat([tally.large_counts for tally in tallies]))
+    numbers = [torch.bincount(tally.counts, minlength=_TOP + 1)[:_TOP] for tally in tallies]
+    return torch.stack(numbers).sum(0), sort(torch.cat([tally.large_counts for tally in tallies]))
 
 
 def _sum(parts: Sequence[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:

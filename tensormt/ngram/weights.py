@@ -87,7 +87,7 @@ def recurrence(part: Comparison, occurrences: bool) -> list[Tensor]:
     for n, here in enumerate(part.places, 1):
         times = here.counts.sum(0, dtype=torch.int64) if occurrences else (here.counts > 0).sum(0)
         share = times / here.of_segments(number)
-        weights.append(here.of_segments(diver[:, n - 1]) * torch.log10(n + share))
+        weights.append(here.of_segments(diver[:, n - 1]) * _shared(n, share))
     return weights
 
 
@@ -103,13 +103,18 @@ def recurrence_sums(part: Comparison) -> Tensor:
     order = torch.arange(1, len(orders) + 1, device=number.device)
     streams = orders[0].counts.shape[0]
     holders = [each.holders for each in orders]
-    total: Tensor | float = 0.0
+    total = number.new_zeros(())
     for times in range(1, streams + 1):
         here = torch.full((), times, dtype=holders[0].dtype, device=number.device)
         held = [m & equal(h, here) for m, h in zip(part.clipped, holders, strict=True)]
-        weight = diver * torch.log10(order + times / number)
+        weight = diver * _shared(order, times / number)
         total = total + part.along_text(held) * part.along(weight)
-    return torch.as_tensor(total)
+    return total
+
+
+def _shared(order: Tensor | int, share: Tensor) -> Tensor:
+    """R(g) without diver(n), given the order and M(g)/refno."""
+    return torch.log10(order + share)
 
 
 def zipf(part: Comparison, counts: list[Tensor], table: Frequencies) -> list[Tensor]:
@@ -127,7 +132,7 @@ def single(refs: Facts, max_order: int, table: Frequencies | None) -> Tensor:
     real = number.clamp_min(1)
     if table is None:
         order = torch.arange(1, max_order + 1, device=number.device)
-        weight = refs.diversity(max_order) * torch.log10(order + 1 / real)
+        weight = refs.diversity(max_order) * _shared(order, 1 / real)
     else:
         rank = table.rank(torch.ones(1, dtype=torch.int64, device=number.device), max_order)
         weight = torch.log10(1 + rank / real).expand(-1, max_order)

@@ -25,7 +25,7 @@ from torch import Tensor
 from tensormt.explanation import Explanation
 from tensormt.given import one_of, whole
 from tensormt.kernels.arrays import nonzero, take
-from tensormt.kernels.counts import Keys, clipped, split, totals
+from tensormt.kernels.counts import Keys, by_side, clipped, totals
 from tensormt.kernels.lengths import brevity_penalty, closest
 from tensormt.kernels.matches import Occurrences, items
 from tensormt.kernels.nodes import Nodes
@@ -66,7 +66,7 @@ class Fractions(TreeMetric):
         self.check(hyp, refs)
         together = self.together(hyp, refs)
         if together is not None:
-            keys = split(self.keys(together), len(hyp), 1 + len(refs))
+            keys = by_side(self.keys(together), len(hyp), 1 + len(refs))
             rows = self._chunk((hyp, *refs), keys)
         else:
             batches = [self.trees(batch) for batch in (hyp, *refs)]
@@ -176,8 +176,8 @@ class Fractions(TreeMetric):
 
 def _mean_fraction(part: Tensor, whole: Tensor, floor: Tensor | None) -> Tensor:
     """Mean over the orders with a whole of part / whole, zero fractions raised to the floor."""
-    present = (whole > 0).to(whole.dtype)
-    fraction = part / whole.clamp_min(1)
+    present = whole > 0
+    fraction = part / torch.where(present, whole, 1)  # learned weights may sum to less than 1
     if floor is not None:
         fraction = torch.where(fraction > 0, fraction, floor[..., None])
     return (fraction * present).sum(-1) / present.sum(-1).clamp_min(1)

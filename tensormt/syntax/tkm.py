@@ -17,7 +17,7 @@ from torch import Tensor
 from tensormt.explanation import Explanation
 from tensormt.given import number
 from tensormt.kernels.matches import node_pairs
-from tensormt.kernels.treekernel import Side, chosen, log_kernel, side
+from tensormt.kernels.treekernel import Side, log_kernel, paired, side
 from tensormt.metric import check_aligned
 from tensormt.syntax.base import CHUNK, ConstituencyMetric, DependencyMetric, TreeMetric
 from tensormt.trees.batch import TreeBatch
@@ -79,7 +79,7 @@ class Kernel(TreeMetric):
         every = torch.arange(both.trees, device=hyp.device)
         left = torch.cat([every, *(every[: len(hyp)] for _ in refs)])
         found = log_kernel(
-            chosen(both, left, torch.cat([every, every[len(hyp) :]])), both, self.decay
+            paired(both, left, torch.cat([every, every[len(hyp) :]])), both, self.decay
         )
         rows = found.view(1 + 2 * len(refs), len(hyp)).unbind()
         return rows[: 1 + len(refs)], rows[1 + len(refs) :]

@@ -89,21 +89,20 @@ class Dictionary:
 
     @classmethod
     def encode(
-        cls, strings: Sequence[str] | pa.Array | pa.ChunkedArray
+        cls, strings: Sequence[str] | pa.Array | pa.ChunkedArray, dtype: type = np.int64
     ) -> tuple[Tensor, Dictionary]:
-        """Ids (int64 [n]) of n strings in a new dictionary of the different ones."""
+        """Ids [n] of n strings in a new dictionary of the different ones."""
         if len(strings) <= _FEW:
             known: dict[str, int] = {}
             names = strings.to_pylist() if isinstance(strings, _ARROW) else strings
             places = [known.setdefault(name, len(known)) for name in names]
-            return torch.from_numpy(np.array(places, np.int64)), cls(known)
+            return torch.from_numpy(np.array(places, dtype)), cls(known)
         array = strings if isinstance(strings, _ARROW) else pa.array(strings, pa.string())
         encoded = array.dictionary_encode()
         if isinstance(encoded, pa.ChunkedArray):
             encoded = encoded.combine_chunks()
             encoded = encoded.chunk(0) if isinstance(encoded, pa.ChunkedArray) else encoded
-        ids = torch.from_numpy(encoded.indices.to_numpy().astype(np.int64))
-        return ids, cls(encoded.dictionary)
+        return torch.from_numpy(np.array(encoded.indices, dtype)), cls(encoded.dictionary)
 
     @staticmethod
     def merge(parts: Sequence[Dictionary]) -> tuple[Dictionary, list[Tensor]]:

@@ -65,11 +65,11 @@ class TokenBatch:
             return cls._of_characters(codes, tokenize, lowercase)
         parts = [cut(lines, tokenize, lowercase) for lines in texts]
         chunks = [chunk for strings, _ in parts for chunk in strings.chunks]
-        ids, dictionary = Dictionary.encode(pa.chunked_array(chunks, pa.string()))
+        ids, dictionary = Dictionary.encode(pa.chunked_array(chunks, pa.string()), np.int32)
         sizes = [len(strings) for strings, _ in parts]
         return [
             cls(part, torch.from_numpy(lengths), dictionary, tokenize, lowercase)
-            for part, (_, lengths) in zip(split(ids.to(torch.int32), sizes), parts, strict=True)
+            for part, (_, lengths) in zip(split(ids, sizes), parts, strict=True)
         ]
 
     @classmethod

@@ -66,11 +66,8 @@ def read(lines: Sequence[str | None], source: str = "", first: int = 1) -> Linea
     An error names the source and the line, the first one being `first`.
     """
     if (found := handful.read(lines)) is not None:
-        parent, label, word, depth, place = torch.from_numpy(np.array(found.rows, np.int64))
-        width = max((end - start for start, end in pairwise(found.ends)), default=0)
-        ends = torch.from_numpy(np.array(found.ends, np.int64))
-        nodes = Nodes(parent, label, word, ends, width, depth, place)
-        return Linear(nodes, Dictionary(found.labels), Dictionary(found.words), found.bare)
+        labels, words = Dictionary(found.labels), Dictionary(found.words)
+        return Linear(_nodes(found), labels, words, found.bare)
     data, offsets = string_buffers(_arrow(lines, source))
     offsets = offsets - offsets[0]
     data = data[: offsets[-1]]
@@ -92,6 +89,15 @@ def read(lines: Sequence[str | None], source: str = "", first: int = 1) -> Linea
         explain(lines, source, first)
     flat, labels = _clean(flat, pieces.labels, len(lines))
     return Linear(_link(flat, len(lines)), labels, pieces.words, len(pieces.bare_word) > 0)
+
+
+def _nodes(found: handful.Handful) -> Nodes:
+    """The nodes of a handful of trees, each array with memory of its own."""
+    parent, label, word, depth, place, ends = (
+        torch.from_numpy(np.array(row, np.int64)) for row in (*found.rows, found.ends)
+    )
+    width = max((end - start for start, end in pairwise(found.ends)), default=0)
+    return Nodes(parent, label, word, ends, width, depth, place)
 
 
 def _arrow(lines: Sequence[str | None], source: str) -> pa.Array:

@@ -2,12 +2,13 @@
 
 import random
 
+import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from pretend import Away, Watch, home
 
-from tensormt.kernels import lookup
+from tensormt.kernels import lookup, sorting
 from tensormt.kernels.lookup import Lookup
 
 LEAST, MOST = -(1 << 63), (1 << 63) - 1
@@ -16,18 +17,24 @@ whole = st.one_of(
 )
 
 
-def agrees(keys, asked, there=None):
+def agrees(keys, asked, share=0):
+    """Asked one by one, of which some come before it pays to prepare, and all at once."""
     keys = sorted(set(keys))
-    ready, wanted = torch.tensor(keys), torch.tensor(asked)
-    place, known = (there or Lookup(ready)).find(wanted)
-    assert known.tolist() == [key in keys for key in asked]
-    assert all(keys[p] == key for p, k, key in zip(place.tolist(), known, asked, strict=True) if k)
-    assert all(0 <= p < len(keys) for p in place.tolist())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lookup, "_SHARE", share or len(keys) + 1)
+        ready = Lookup(torch.tensor(keys))
+        for part in ([[key] for key in asked[:5]] if share else []) + [asked]:
+            place, known = ready.find(torch.tensor(part, dtype=torch.int64))
+            assert known.tolist() == [key in keys for key in part]
+            at = zip(place.tolist(), known, part, strict=True)
+            assert all(keys[p] == key for p, there, key in at if there)
+            assert all(0 <= p < len(keys) for p in place.tolist())
+    return ready
 
 
-@given(st.sets(whole, min_size=1, max_size=80), st.lists(whole, max_size=30))
-def test_any_keys(keys, asked):
-    agrees(keys, [*asked, *list(keys)[:20], MOST, LEAST])
+@given(st.sets(whole, min_size=1, max_size=80), st.lists(whole, max_size=30), st.integers(0, 3))
+def test_any_keys(keys, asked, share):
+    agrees(keys, [*asked, *list(keys)[:20], MOST, LEAST], share)
 
 
 def test_even_keys_are_stepped_to_and_uneven_ones_searched(monkeypatch):
@@ -35,12 +42,26 @@ def test_even_keys_are_stepped_to_and_uneven_ones_searched(monkeypatch):
     even = [rng.randint(LEAST, MOST) for _ in range(3000)]
     uneven = [*range(1000), MOST]
     asked = [*rng.sample(even, 500), *(rng.randint(LEAST, MOST) for _ in range(500)), LEAST, MOST]
-    for keys, steps in ((even, True), (uneven, False)):
-        ready = Lookup(torch.tensor(sorted(set(keys))))
-        with monkeypatch.context() as patch:
-            if steps:
-                patch.setattr(lookup, "search", None)
-            agrees(keys, [*asked, *uneven[::7]], ready)
+    searched = []
+
+    def search(*given):
+        searched.append(given)
+        return sorting.search(*given)
+
+    monkeypatch.setattr(lookup, "search", search)
+    agrees(even, [*asked, *uneven[::7]])
+    assert not searched
+    agrees(uneven, [*asked, *uneven[::7]])
+    assert len(searched) == 1
+
+
+def test_a_few_questions_are_searched():
+    ready = Lookup(torch.arange(0, 1 << 62, 1 << 50))  # 4096 keys
+    for _ in range(4):
+        ready.find(torch.arange(30))
+    assert ready._first is None
+    ready.find(torch.arange(30))
+    assert ready._first is not None
 
 
 def test_on_another_device():

@@ -51,6 +51,18 @@ def test_everything_stays_on_the_device(metric: NgramMetric) -> None:
     torch.testing.assert_close(home(there), expected, rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.signature)
+def test_a_default_device_changes_nothing(metric: NgramMetric) -> None:
+    """Tensors are made where the batches are, whatever the user has chosen for his own."""
+    hyp, refs = batches()
+    expected = metric(hyp, refs)
+    torch.set_default_device("meta")
+    try:
+        assert torch.equal(metric(*batches()), expected)
+    finally:
+        torch.set_default_device(None)
+
+
 def test_references_move() -> None:
     hyp, refs = batches()
     with Watch():

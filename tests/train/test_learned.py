@@ -40,6 +40,17 @@ def test_without_weights_it_is_the_metric(spec, seed):
     assert torch.allclose(found, make(spec)(hyp, refs), rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize("spec", SPECS)
+@pytest.mark.parametrize("theta", [-3.0, 2.0])
+def test_one_weight_for_all_changes_nothing(spec, theta):
+    """Weights of exp(-3) sum to less than 1: a fraction of such sums is a fraction all the same."""
+    hyp, refs = batches(5)
+    metric = make(spec)
+    weights = torch.full((64,), theta, dtype=torch.float64)
+    found = weighted.Weighted(metric, weights)(hyp, refs)
+    assert torch.allclose(found, metric(hyp, refs), rtol=0, atol=1e-12)
+
+
 def test_chunks_change_nothing(monkeypatch):
     hyp, refs = batches(35, 12)
     model = Learned("stm:balance=f1")
