@@ -18,9 +18,6 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 import torch
 from torch import Tensor
 from torch.nn import Module, Parameter
@@ -156,12 +153,11 @@ class SoftKernel(Module):
 
     def _index(self, batch: TreeBatch) -> Tensor:
         """The places of a batch's labels in the module's list, int64 [L']."""
-        found: pa.Array = pc.index_in(batch.labels.array, value_set=self.labels.array)
-        if found.null_count:
-            name = batch.labels[found.is_null().to_pylist().index(True)]
+        index = batch.labels.among(self.labels)
+        strange = nonzero(index == len(self.labels)).tolist()
+        if strange:
             raise TensorMTError(
-                f"label {name!r} is not among the {len(self.labels)} labels of this kernel: "
-                "make it with all labels that can be met"
+                f"label {batch.labels[strange[0]]!r} is not among the {len(self.labels)} labels of "
+                "this kernel: make it with all labels that can be met"
             )
-        index = np.asarray(found.to_numpy(zero_copy_only=False), np.int64)
-        return torch.from_numpy(index).to(self.vectors.device)
+        return index.to(self.vectors.device)
