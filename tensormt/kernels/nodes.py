@@ -21,7 +21,7 @@ from tensormt.kernels import hashing
 from tensormt.kernels.arrays import nonzero, owners, take
 from tensormt.kernels.sorting import argsort
 
-__all__ = ["Nodes", "sum_children"]
+__all__ = ["Nodes", "child_sums", "sum_children"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,13 +190,21 @@ class Nodes:
 
     def productions(self, names: Tensor) -> Tensor:
         """Key of every node's label and ordered child labels, int64 [n]; 0 for a leaf."""
+        keys = self.inner_productions(names)
+        return keys.new_zeros(len(self)).index_copy_(0, self.inner, keys)
+
+    def inner_productions(self, names: Tensor) -> Tensor:
+        """The same of the inner nodes alone, int64 [m]."""
         names = self.keys_of(names)
         below = sum_children(self, names * self.place)
-        keys = hashing.pair(take(names, self.inner), take(below, self.inner))
-        return torch.zeros_like(names).index_copy_(0, self.inner, keys)
+        return hashing.pair(take(names, self.inner), take(below, self.inner))
 
 
 def sum_children(nodes: Nodes, values: Tensor) -> Tensor:
     """Sum of values [n] over the children of every node, [n]."""
-    sums = torch.zeros(len(nodes) + 1, dtype=values.dtype, device=values.device)
-    return sums.index_add_(0, nodes.up, values)[:-1]
+    return child_sums(nodes, values)[:-1]
+
+
+def child_sums(nodes: Nodes, values: Tensor) -> Tensor:
+    """The same [n+1], the sum over all roots at the end: what `up` takes from."""
+    return values.new_zeros(len(nodes) + 1).index_add_(0, nodes.up, values)

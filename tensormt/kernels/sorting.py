@@ -58,8 +58,9 @@ def sort_groups(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Values of several sides, (values [m], group [m]) each, sorted within every group.
 
-    Values are int64 below the largest one; the groups of a side rise, in 0…G-1. Returns the values
-    [n] of all sides, group after group, their groups [n], and where each group starts [G].
+    Values are int64 below the largest one; the groups of a side rise (those of fewer than FEW
+    values need not), in 0…G-1. Returns the values [n] of all sides, group after group, their groups
+    [n], and where each group starts [G].
     """
     if sides[0][0].device.type == "cpu":
         few = sum(values.shape[0] for values, _ in sides) < FEW
@@ -154,6 +155,13 @@ def run_edges(ordered: Tensor, breaks: Tensor | None = None) -> Tensor:
 
     A run also ends before each of the places `breaks` (0…n).
     """
+    if ordered.device.type == "cpu":
+        array = ordered.numpy()
+        edge = np.ones(len(array) + 1, bool)
+        np.not_equal(array[1:], array[:-1], out=edge[1 : len(array)])
+        if breaks is not None:
+            edge[breaks.numpy()] = True
+        return torch.from_numpy(np.flatnonzero(edge))
     first = torch.ones(ordered.shape[0] + 1, dtype=torch.bool, device=ordered.device)
     if ordered.shape[0]:
         torch.ne(ordered[1:], ordered[:-1], out=first[1:-1])

@@ -32,14 +32,16 @@ import torch
 from torch import Tensor
 
 from tensormt.errors import TensorMTError
-from tensormt.kernels.arrays import nonzero, owners, ranges, repeat, split, take
-from tensormt.kernels.nodes import Nodes
-from tensormt.kernels.sorting import argsort, runs, search, sort_groups
+from tensormt.kernels import hashing
+from tensormt.kernels.arrays import nonzero, owners, repeated, take
+from tensormt.kernels.nodes import Nodes, sum_children
+from tensormt.kernels.sorting import argsort, runs, search, sort, sort_groups
 
-__all__ = ["Side", "log_kernel", "paired", "side"]
+__all__ = ["Side", "joined", "log_kernel", "side"]
 
 
 _NAME_BITS, _PLACE_BITS = 42, 20  # of a production, and of a node in its tree or a tree in a batch
+_TREE_BITS = 10  # of a tree, or of a node, among few
 _BAND, _GROUP, _MOST = 1 << 20, 1 << 24, 1 << 27  # pairs of a band, of a group, of one segment
 
 
@@ -47,9 +49,9 @@ class Side(NamedTuple):
     """What the kernel needs of the trees on one side, made once for many kernels.
 
     The m inner nodes sorted by (segment, production), all [m]: their key and segment; start and
-    size of the run of equal keys that each is in; level, 0 at the deepest; context, a key of the
-    parent's production and the place below it, 0 at a root; above, which of the m is the parent (m
-    at a root), and its rank within its run; node, its flat number.
+    size of the run of nodes that each meets within its own side; level, 0 at the deepest; context,
+    the parent's production and the place below it; above, which of the m is the parent (m at a
+    root); node, its flat number. `meeting` is given where several trees of a segment are one side.
     """
 
     trees: int
@@ -60,75 +62,103 @@ class Side(NamedTuple):
     level: Tensor
     context: Tensor
     above: Tensor
-    above_rank: Tensor
     node: Tensor
+    meeting: Meeting | None
 
 
-def side(nodes: Nodes, names: Tensor) -> Side:
-    """The inner nodes by a key of their segment and production; `names` hash the labels."""
-    if max(nodes.width, nodes.trees) >> _PLACE_BITS:
+class Meeting(NamedTuple):
+    """Which of many kernels a pair of nodes adds to: row of one plus column of the other, [m]."""
+
+    kernels: int
+    row: Tensor
+    column: Tensor
+
+
+def side(nodes: Nodes, names: Tensor, words: Tensor | None = None) -> Side:
+    """The inner nodes by a key of their segment and production.
+
+    `names` are the hashes of the labels' dictionary, `words` those of the words' where these are to
+    be leaves though they are no nodes of their own. Two host syncs.
+    """
+    if max(nodes.trees, nodes.width) >> _PLACE_BITS:
         raise TensorMTError(
             f"the tree kernel takes trees and batches of up to {1 << _PLACE_BITS:,}: "
             f"this batch has {nodes.trees:,} trees, the largest of {nodes.width:,} nodes"
         )
-    production = nodes.productions(names)
-    # production and place in one number: sorting it sorts the nodes
-    segment = take(nodes.segment, nodes.inner)
-    name = take(production, nodes.inner) & ((1 << _NAME_BITS) - 1)
-    place = nodes.inner - take(nodes.offsets, segment)
-    packed, segment, _ = sort_groups([((name << _PLACE_BITS) | place, segment)], nodes.trees)
-    node = take(nodes.offsets, segment) + (packed & ((1 << _PLACE_BITS) - 1))
-    key = (segment << _NAME_BITS) | (packed >> _PLACE_BITS)
+    inner, production = _productions(nodes, names, words)
+    segment = take(nodes.segment, inner)
+    # segment, production and place in one number where they have room: sorting it sorts the nodes
+    bits = nodes.width.bit_length()
+    packed = (production << bits) | (inner - take(nodes.offsets, segment))
+    if nodes.trees.bit_length() + _NAME_BITS + bits < 64:
+        packed = sort((segment << (_NAME_BITS + bits)) | packed)
+        key = packed >> bits
+        segment = key >> _NAME_BITS
+    else:
+        packed, segment, _ = sort_groups([(packed, segment)], nodes.trees)
+        key = (segment << _NAME_BITS) | (packed >> bits)
+    node = take(nodes.offsets, segment) + (packed & ((1 << bits) - 1))
     starts, sizes = runs(key)
-    run, rank = repeat(sizes, node.shape[0])
-
-    # parents as numbers in this order; a spare one stands above the roots
-    up = take(nodes.up, node)
-    number = torch.full((len(nodes) + 1,), node.shape[0], device=node.device)
-    number.scatter_(0, node, torch.arange(node.shape[0], device=node.device))
-    above = take(number, up)
-    spare = production.new_zeros(1)
-    context = take(torch.cat([production, spare]), up).mul_(take(nodes.place, node))
-    short = torch.uint8 if nodes.width < 1 << 8 else torch.int32
-    return Side(
-        nodes.trees,
-        key,
-        segment,
-        take(starts, run),
-        take(sizes, run),
-        (nodes.width - take(nodes.depth, node)).to(short),
-        context,
-        above,
-        take(torch.cat([rank, spare]), above),
-        node,
-    )
+    start, size = (repeated(values, sizes, node.shape[0]) for values in (starts, sizes))
+    return Side(nodes.trees, key, segment, start, size, *_places(nodes, node, key), node, None)
 
 
-def paired(trees: Side, left: Tensor, right: Tensor) -> Side:
-    """The trees left [p] as a side of its own, whose keys are those of the trees right [p].
+def joined(nodes: Nodes, names: Tensor, words: Tensor | None, segments: int) -> Side:
+    """Few trees of several sides, one side after the other, as one whose first tree meets all.
 
-    So one call of `log_kernel` with the whole side gives K(left, right) of any pairs of its trees.
+    The kernels of such a side with itself are, of each segment: the first tree with each tree, then
+    every other tree with itself, [1+2R,B] end to end. Up to 1,024 nodes.
     """
-    count = torch.bincount(trees.segment, minlength=trees.trees)
-    first, sizes = take(count.cumsum(0) - count, left), take(count, left)
-    rows = ranges(first, sizes)
-    pair = owners(sizes, rows.shape[0])
-    shift = take(sizes.cumsum(0) - sizes - first, pair)
-    above = take(trees.above, rows)
-    root = above == trees.key.shape[0]
-    name = take(trees.key, rows) & ((1 << _NAME_BITS) - 1)
-    return trees._replace(
-        trees=left.shape[0],
-        key=(take(right, pair) << _NAME_BITS) | name,
-        segment=pair,
-        start=take(trees.start, rows),
-        size=take(trees.size, rows),
-        level=take(trees.level, rows),
-        context=take(trees.context, rows),
-        above=torch.where(root, rows.shape[0], above + shift),
-        above_rank=take(trees.above_rank, rows),
-        node=take(trees.node, rows),
+    assert max(nodes.trees, len(nodes)) <= 1 << _TREE_BITS
+    inner, production = _productions(nodes, names, words)
+    tree = take(nodes.segment, inner)
+    packed, segment, _ = sort_groups(
+        [((production << _PLACE_BITS) | inner, tree % max(segments, 1))], segments
     )
+    node = packed & ((1 << _PLACE_BITS) - 1)
+    key = (segment << _NAME_BITS) | (packed >> _PLACE_BITS)
+    # nodes of one production stand tree after tree: all but those of the first meet their own
+    tree = take(nodes.segment, node)
+    own = (key << _TREE_BITS) | tree
+    last = torch.where(tree < segments, (1 << _TREE_BITS) - 1, 0)
+    start = search(own, own - (tree & last))
+    size = search(own, own | last, right=True) - start
+    others = nodes.trees - segments
+    meeting = Meeting(nodes.trees + others, (last == 0) * others, tree)
+    return Side(segments, key, segment, start, size, *_places(nodes, node, key), node, meeting)
+
+
+def _productions(nodes: Nodes, names: Tensor, words: Tensor | None) -> tuple[Tensor, Tensor]:
+    """The inner nodes [m], and _NAME_BITS of their productions [m]."""
+    name = (1 << _NAME_BITS) - 1
+    if words is None:
+        return nodes.inner, nodes.inner_productions(names) & name
+    own, leaf = _keys(names, nodes.label), _keys(words, nodes.word)
+    tagged = nodes.label >= 0  # a word beside other children has no tag, and is a node
+    own = torch.where(tagged, own, leaf)
+    # every other word is the first child of its tag
+    below = sum_children(nodes, own * nodes.place)
+    below.addcmul_(leaf * tagged, hashing.odd_table(1, leaf.device))
+    inner = nonzero((nodes.arity > 0) | (tagged & (nodes.word >= 0)))
+    return inner, hashing.pair(take(own, inner), take(below, inner)) & name
+
+
+def _keys(names: Tensor, ids: Tensor) -> Tensor:
+    """The names [n] of ids, 0 for that of -1."""
+    return take(torch.cat([names.new_zeros(1), names]).to(ids.device), ids + 1)
+
+
+def _places(nodes: Nodes, node: Tensor, key: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Level, context and above of a `Side`, from its nodes and their keys [m]."""
+    count = node.shape[0]
+    number = node.new_full((len(nodes) + 1,), count)  # a spare one stands above the roots
+    number.scatter_(0, node, torch.arange(count, device=node.device))
+    above = take(number, take(nodes.up, node))
+    # pairs are of one segment, so it may fall out of the key
+    context = take(torch.cat([key, key.new_full((1,), -1)]), above) << _PLACE_BITS
+    level = take(nodes.depth, node).neg_().add_(nodes.width)
+    short = torch.uint8 if nodes.width < 1 << 8 else torch.int32
+    return level.to(short), context.add_(take(nodes.position, node)), above
 
 
 Visit = Callable[[Tensor, Tensor, Tensor], object]
@@ -143,13 +173,15 @@ def log_kernel(
 ) -> Tensor:
     """log K of each pair of trees (tree i of a, tree i of b), float64 [B]; -inf for K = 0.
 
+    A side of `joined` with itself gives all its kernels.
+
     `first` is the number of the first tree, for errors. `visit` is called with all node pairs, band
     by band: the numbers of their nodes among those of a and of b, and log C, [p] each.
     """
     low, count = _matches(a, b)
-    pairs = torch.zeros(a.trees, dtype=torch.int64, device=count.device)
-    sizes = pairs.index_add_(0, a.segment, count).tolist()
-    peak = torch.full(pairs.shape, -math.inf, dtype=torch.float64, device=count.device)
+    sizes = count.new_zeros(a.trees).index_add_(0, a.segment, count).tolist()
+    kernels = a.trees if a.meeting is None else a.meeting.kernels
+    peak = count.new_full((kernels,), -math.inf, dtype=torch.float64)
     total = torch.zeros_like(peak)
     for start, stop in _groups(sizes, first):
         number = sum(sizes[start:stop])
@@ -212,37 +244,40 @@ def _add_pairs(
     """Add exp S of all pairs of the inner nodes rows [m] of a to total · eᵖᵉᵃᵏ.
 
     None: all rows at once, the first that are added. Where rows are several bands of pairs, the
-    deepest come first. `low` and `count` are the matches of a's inner nodes; peak and total [B] are
-    changed in place.
+    deepest come first. `low` and `count` are the matches of a's inner nodes; peak and total, one
+    for each kernel, are changed in place.
     """
     if rows is not None:
         low, count = take(low, rows), take(count, rows)
     ends = count.cumsum(0)
-    # the spare cell behind the last pair takes what goes above the roots
-    base = torch.full((a.key.shape[0] + 1,), pairs, device=count.device)
+    # pair (x, y) is number base(x) + y; one more cell takes what goes above the roots
+    base = count.new_full((a.key.shape[0] + 1,), pairs - b.key.shape[0])
     if rows is None:
-        torch.sub(ends, count, out=base[:-1])
+        torch.sub(ends - count, low, out=base[:-1])
     else:
-        base.scatter_(0, rows, ends - count)
-    scores = torch.full((pairs + 1,), log_decay, dtype=torch.float64, device=count.device)
+        base.scatter_(0, rows, ends - count - low)
+    scores = count.new_full((pairs + 1,), log_decay, dtype=torch.float64)
     zero = scores.new_zeros(())  # logaddexp(S, 0) is softplus without torch's cut above 20
     for start, stop, before, after in _bands(ends, pairs):
-        owner, place = repeat(count[start:stop], after - before)
-        x = owner if rows is None else take(rows[start:stop], owner)
-        y = take(low[start:stop], owner).add_(place)
+        x = owners(count[start:stop], after - before)
+        if rows is not None:
+            x = take(rows[start:stop], x)
+        y = torch.arange(before, after, device=x.device).sub_(take(base, x))
 
         # child pairs that feed a parent pair, the deepest first
         child = nonzero(take(a.context, x) == take(b.context, y))
         level = take(a.level, take(x, child))
         order = argsort(level)
         child = take(child, order)
-        parent = take(base, take(a.above, take(x, child))).add_(take(b.above_rank, take(y, child)))
+        parent = take(base, take(a.above, take(x, child))).add_(take(b.above, take(y, child)))
         sizes = [size for size in torch.bincount(level).tolist() if size]
-        steps = zip(split(child + before, sizes), split(parent, sizes), strict=True)
-        for below, above in steps:
+        steps = (cells.split_with_sizes(sizes) for cells in (child.add_(before), parent))
+        for below, above in zip(*steps, strict=True):
             scores.index_add_(0, above, torch.logaddexp(take(scores, below), zero))
 
         owner = take(a.segment, x)
+        if a.meeting is not None:
+            owner = take(a.meeting.row, x).add_(take(a.meeting.column, y))
         done = scores[before:after]
         if visit is not None:
             visit(x, y, done)

@@ -54,12 +54,12 @@ class TreeMetric(Metric[TreeBatch]):
             raise SegmentError(number, "has no reference: every segment needs at least one tree")
 
     def together(self, hyp: TreeBatch, refs: Sequence[TreeBatch]) -> TreeBatch | None:
-        """The trees of all sides as one batch, side after side, where they are few."""
+        """The batches of all sides as one, side after side, where their trees are few."""
         sides = (hyp, *refs)
         cells = sum(len(side.nodes) + len(side) for side in sides)
         if not few(cells, hyp.device, FEW) or len({side.kind for side in sides}) > 1:
             return None
-        return self.trees(hyp.followed_by(refs))
+        return hyp.followed_by(refs)
 
 
 class ConstituencyMetric(TreeMetric):

@@ -66,7 +66,7 @@ class Fractions(TreeMetric):
         self.check(hyp, refs)
         together = self.together(hyp, refs)
         if together is not None:
-            keys = by_side(self.keys(together), len(hyp), 1 + len(refs))
+            keys = by_side(self.keys(self.trees(together)), len(hyp), 1 + len(refs))
             rows = self._chunk((hyp, *refs), keys)
         else:
             batches = [self.trees(batch) for batch in (hyp, *refs)]

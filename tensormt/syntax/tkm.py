@@ -17,7 +17,7 @@ from torch import Tensor
 from tensormt.explanation import Explanation
 from tensormt.given import number
 from tensormt.kernels.matches import node_pairs
-from tensormt.kernels.treekernel import Side, log_kernel, paired, side
+from tensormt.kernels.treekernel import Side, joined, log_kernel, side
 from tensormt.metric import check_aligned
 from tensormt.syntax.base import CHUNK, ConstituencyMetric, DependencyMetric, TreeMetric
 from tensormt.trees.batch import TreeBatch
@@ -46,14 +46,22 @@ class Kernel(TreeMetric):
 
     def _sides(self, batch: TreeBatch) -> list[Side]:
         """The trees in chunks, prepared for the kernel; made once for a batch."""
-        trees = self.trees(batch)
+        trees, labels, words = self.named(batch)
         return trees.memo(
-            "sides", lambda: [side(p.nodes, p.labels.hashes) for p in trees.chunks(CHUNK)]
+            ("sides", words is None),
+            lambda: [side(part.nodes, labels, words) for part in trees.chunks(CHUNK)],
         )
 
     def _log_self(self, batch: TreeBatch) -> Tensor:
+        trees, _, words = self.named(batch)
+        return trees.memo(
+            ("log K", self.decay, words is None), lambda: self.log_kernel(batch, batch)
+        )
+
+    def named(self, batch: TreeBatch) -> tuple[TreeBatch, Tensor, Tensor | None]:
+        """Trees, the hashes of their labels, and of words that are leaves without being nodes."""
         trees = self.trees(batch)
-        return trees.memo(("log K", self.decay), lambda: self.log_kernel(batch, batch))
+        return trees, trees.labels.hashes, None
 
     def log(self, hyp: TreeBatch, refs: Sequence[TreeBatch]) -> Tensor:
         """Log of the segment scores, float64 [B]: scores of long sentences at decay 1 are tiny."""
@@ -72,17 +80,15 @@ class Kernel(TreeMetric):
 
         Where the trees are few, all of them by one call.
         """
-        if self.together(hyp, refs) is None:
+        together = self.together(hyp, refs)
+        if together is None:
             selves = [self._log_self(side) for side in (hyp, *refs)]
             return selves, [self.log_kernel(hyp, ref) for ref in refs]
-        (both,) = self._sides(hyp.followed_by(refs))
-        every = torch.arange(both.trees, device=hyp.device)
-        left = torch.cat([every, *(every[: len(hyp)] for _ in refs)])
-        found = log_kernel(
-            paired(both, left, torch.cat([every, every[len(hyp) :]])), both, self.decay
-        )
-        rows = found.view(1 + 2 * len(refs), len(hyp)).unbind()
-        return rows[: 1 + len(refs)], rows[1 + len(refs) :]
+        trees, labels, words = self.named(together)
+        every = joined(trees.nodes, labels, words, len(hyp))
+        shape = (1 + 2 * len(refs), len(hyp))
+        own, *rows = log_kernel(every, every, self.decay).view(shape).unbind()
+        return [own, *rows[len(refs) :]], rows[: len(refs)]
 
     def statistics(self, hyp: TreeBatch, refs: Sequence[TreeBatch]) -> Tensor:
         """Float64 [B,2]."""
@@ -122,6 +128,12 @@ class TKM(Kernel, ConstituencyMetric):
     def __init__(self, decay: float = 1.0, lexical: bool = False) -> None:
         Kernel.__init__(self, decay)
         ConstituencyMetric.__init__(self, lexical)
+
+    def named(self, batch: TreeBatch) -> tuple[TreeBatch, Tensor, Tensor | None]:
+        """With `lexical` the trees as they are: the kernel needs no nodes for words."""
+        if not self.lexical:
+            return super().named(batch)
+        return batch, batch.labels.hashes, batch.words.hashes
 
 
 class DTKM(Kernel, DependencyMetric):

@@ -18,7 +18,6 @@ import torch
 from torch import Tensor
 
 from tensormt.kernels import hashing
-from tensormt.kernels.arrays import split
 
 __all__ = ["Dictionary", "Pieces", "code_points", "number_characters", "string_buffers"]
 
@@ -114,7 +113,7 @@ class Dictionary:
             ids, merged = Dictionary.encode([name for part in parts for name in part.strings])
         else:
             ids, merged = Dictionary.encode(pa.concat_arrays([part.array for part in parts]))
-        return merged, split(ids, [len(part) for part in parts])
+        return merged, list(ids.split_with_sizes([len(part) for part in parts]))
 
     def among(self, others: Dictionary) -> Tensor:
         """The id among others of every string, int64 [n]; as many as they are for one not there."""

@@ -21,7 +21,7 @@ from tensormt.data.lines import items_of, lines_of
 from tensormt.errors import TensorMTError
 from tensormt.given import chosen, flag, given, many, numbers, on_device
 from tensormt.kernels import hashing
-from tensormt.kernels.arrays import nonzero, ranges, repeat, split, take
+from tensormt.kernels.arrays import nonzero, ranges, repeat, take
 from tensormt.text.dictionary import Dictionary, number_characters
 from tensormt.text.tokenizer import CHARACTERS, characters, check_name
 from tensormt.text.tokenizer import tokenize as cut
@@ -69,7 +69,7 @@ class TokenBatch:
         sizes = [len(strings) for strings, _ in parts]
         return [
             cls(part, torch.from_numpy(lengths), dictionary, tokenize, lowercase)
-            for part, (_, lengths) in zip(split(ids, sizes), parts, strict=True)
+            for part, (_, lengths) in zip(ids.split_with_sizes(sizes), parts, strict=True)
         ]
 
     @classmethod
@@ -80,7 +80,7 @@ class TokenBatch:
         ids, names = number_characters(
             np.concatenate([np.zeros(0, np.uint8), *(c for c, _ in parts)])
         )
-        tokens = split(torch.from_numpy(ids), [len(codes) for codes, _ in parts])
+        tokens = torch.from_numpy(ids).split_with_sizes([len(codes) for codes, _ in parts])
         dictionary = Dictionary(names)
         return [
             cls(part, torch.from_numpy(lengths), dictionary, tokenize, lowercase)

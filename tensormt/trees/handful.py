@@ -15,7 +15,7 @@ from tensormt.trees.pieces import words_of
 
 __all__ = ["FEW", "OUTER", "Handful", "cut", "read"]
 
-FEW = 1 << 12  # characters of text: up to here the loop is the faster one
+FEW, _LINES = 1 << 12, 1 << 7  # characters of text, and lines: up to here the loop is faster
 _BLANK = " \t\n\r\v\f"
 _EMPTY = "-NONE-"
 OUTER = ("", "ROOT", "TOP")
@@ -71,7 +71,7 @@ def read(lines: Sequence[str | None]) -> Handful | None:
 
     None where they are more, hold an empty element, or something is wrong.
     """
-    if len(lines) > FEW or not set(map(type, lines)) <= {str, type(None)}:
+    if len(lines) > _LINES or not set(map(type, lines)) <= {str, type(None)}:
         return None
     texts = [line or "" for line in lines]
     if sum(map(len, texts)) > FEW or not _has_utf8("".join(texts)):

@@ -9,7 +9,6 @@ head hangs its head word below its parent's.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -17,8 +16,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from tensormt.kernels.arrays import take
-from tensormt.kernels.nodes import Nodes, sum_children
+from tensormt.kernels.arrays import nonzero, take
+from tensormt.kernels.nodes import Nodes, child_sums
 from tensormt.text.dictionary import Dictionary
 from tensormt.trees.headrules import HeadRules, rules_named
 
@@ -26,154 +25,140 @@ __all__ = ["head_children", "to_dependencies"]
 
 
 class _Table(NamedTuple):
-    """A rule set compiled: label → row and column, and what each row says of each column."""
+    """A rule set compiled: a number for every label it names, and what it says of each two.
 
-    row: dict[str, int]
-    column: dict[str, int]
-    search: Tensor  # int64 [rows · columns]: number of the first search that fits
-    from_right: Tensor  # bool [rows · columns]: the direction of that search
-    at_end: Tensor  # int64 [rows · columns]: number of a search at the last child only
-    punctuation: frozenset[str]
-    coordination: frozenset[str]
+    Cell parent · L + child, of L numbers; 0 stands for all labels that are not named.
+    """
+
+    numbers: dict[str, int]
+    rank: Tensor  # int64 [L · L]: the first search that fits, times _STEP
+    sign: Tensor  # int64 [L · L]: 1 where that search goes from the left, -1 from the right
+    at_end: Tensor  # int64 [L · L]: the same for a search at the last child only, or _NEVER
+    marks: Tensor  # int64 [L]: 1 for punctuation
+    joins: Tensor  # bool [L]: coordinating labels
 
 
-_NEVER = 1 << 20
+_STEP = 1 << 32  # between the ranks of two searches: more than a node has children
+_NEVER = 1 << 60
 
 
 @lru_cache(maxsize=32)
 def _compile(rule_set: HeadRules) -> _Table:
-    """The table of a rule set; row `*` and column 0 stand for labels it does not name."""
+    """The table of a rule set."""
     rules = rule_set.rows()
-    row = {label: number for number, label in enumerate(sorted(rules))}
-    named = sorted({label for searches in rules.values() for _, fits in searches for label in fits})
-    column = {label: number for number, label in enumerate(["", *named])}
-    search = torch.zeros(len(row), len(column), dtype=torch.int64)
-    from_right = torch.zeros(len(row), len(column), dtype=torch.bool)
-    at_end = torch.full((len(row), len(column)), _NEVER)
-    for label, searches in rules.items():
+    marks, joins = rule_set.punctuation.split(), rule_set.coordination.split()
+    fitting = {label for searches in rules.values() for _, fits in searches for label in fits}
+    named = sorted({*rules, *fitting, *marks, *joins} - {"*"})
+    numbers = {label: number for number, label in enumerate(named, 1)}
+    size = len(named) + 1
+    rank = torch.zeros(size, size, dtype=torch.int64)
+    sign = torch.ones_like(rank)
+    at_end = torch.full_like(rank, _NEVER)
+    for row, label in enumerate(["", *named]):
+        searches = rules.get(label, rules["*"])
         for number, (direction, fits) in reversed(list(enumerate(searches))):
-            columns = [column[name] for name in sorted(fits)] or list(range(len(column)))
+            columns = [numbers[name] for name in sorted(fits)] or list(range(size))
             if direction == "e":
-                at_end[row[label], columns] = number
+                at_end[row, columns] = number * _STEP
             else:
-                search[row[label], columns] = number
-                from_right[row[label], columns] = direction == "r"
-    marks, joins = (frozenset(s.split()) for s in (rule_set.punctuation, rule_set.coordination))
-    cells = (search.view(-1), from_right.view(-1), at_end.view(-1))
-    return _Table(row, column, *cells, marks, joins)
-
-
-def _look_up(table: _Table, labels: Sequence[str]) -> tuple[Tensor, bool]:
-    """What a rule set says of labels, and of a word without a tag, the last.
-
-    Row and column of the table, and whether a label is punctuation or coordinates, int64 [4,L+1];
-    and whether one coordinates.
-    """
-    found = [
-        (
-            table.row.get(name, table.row["*"]),
-            table.column.get(name, 0),
-            name in table.punctuation,
-            name in table.coordination,
-        )
-        for name in (*labels, "")
-    ]
-    joins = any(each[3] for each in found)
-    return torch.from_numpy(np.array(found, np.int64).T.copy()), joins
+                rank[row, columns] = number * _STEP
+                sign[row, columns] = 1 if direction == "l" else -1
+    cells = (rank.view(-1), sign.view(-1), at_end.view(-1))
+    of_labels = [torch.tensor([name in group for name in ["", *named]]) for group in (marks, joins)]
+    return _Table(numbers, *cells, of_labels[0].long(), of_labels[1])
 
 
 def head_children(nodes: Nodes, labels: Dictionary, rules: str) -> Tensor:
     """Flat index of each node's head child, int64 [n]; a node without children has itself."""
-    table = _compile(rules_named(rules))
+    rule_set = rules_named(rules)
+    table = _compile(rule_set)
     device = nodes.parent.device
-    of_labels, some_join = _look_up(table, labels.strings)
-    row, column, marks, joins = of_labels.to(device)
-    kind = torch.where(nodes.label < 0, len(labels), nodes.label)
+    numbers, rank, sign, at_end, marks, joins = table
+    # a word without a tag, -1, comes first
+    known = np.array([0, *(numbers.get(name, 0) for name in labels.strings)], np.int64)
+    kind = take(torch.from_numpy(known).to(device), nodes.label + 1)
 
-    # places among the siblings that are not punctuation; a node of punctuation alone counts it
-    mark = take(marks, kind) > nodes.arity
-    plain = sum_children(nodes, (~mark).long())
-    padded = torch.cat([plain, plain.new_zeros(1)])
-    seen = ~mark | (take(padded, nodes.up) == 0)
-    place = _rank_among_siblings(nodes, seen)
-    counted = torch.cat([sum_children(nodes, seen.long()), plain.new_zeros(1)])
-    many = take(counted, nodes.up)
+    # a node of punctuation alone counts it
+    plain = take(marks.to(device), kind) <= nodes.arity
+    seen = plain | (take(child_sums(nodes, plain.long()), nodes.up) == 0)
+    order = _order(nodes, seen)
 
-    above = take(row, take(kind, nodes.parent.clamp(min=0))) if len(nodes) else kind
-    cell = above * len(table.column) + take(column, kind)
-    number = take(table.search.to(device), cell)
-    end = take(table.at_end.to(device), cell)
-    reverse = take(table.from_right.to(device), cell)
-    width = nodes.width + 1
-    rank = number * width + torch.where(reverse, many - 1 - place, place)
-    rank = torch.where(place == many - 1, torch.minimum(rank, end * width), rank)
-    rank = torch.where(seen, rank, _NEVER * width * 2)
-    head = _best_child(nodes, rank)
-    if not some_join:
+    above = take(kind, nodes.parent.clamp(min=0))
+    cell = torch.add(kind, above, alpha=len(numbers) + 1)
+    own = take(rank.to(device), cell) + take(sign.to(device), cell) * order.place
+    end = torch.minimum(own, take(at_end.to(device), cell))
+    own = torch.where(seen, torch.where(order.last, end, own), 2 * _NEVER)
+    head = _best_child(nodes, own)
+    if set(rule_set.coordination.split()).isdisjoint(labels.strings):
         return head
-    return _coordinate(nodes, head, seen, place, take(joins, kind) > 0)
+    return _coordinate(head, seen, order, take(joins.to(device), kind))
 
 
-def _rank_among_siblings(nodes: Nodes, seen: Tensor) -> Tensor:
-    """Place of each node among those of its siblings that are seen, int64 [n]."""
-    index = torch.arange(len(nodes), device=seen.device)
-    order = torch.empty_like(index)
-    start = torch.cat([nodes.arity.cumsum(0) - nodes.arity, nodes.arity.sum()[None]])
-    own = take(start, nodes.up)
-    # siblings side by side: children of node 0, of node 1, …, then the roots
-    root = nodes.parent < 0
-    slot = own + torch.where(root, root.long().cumsum(0) - 1, nodes.position)
-    order.scatter_(0, slot, index)
-    shown = take(seen, order).long()
-    before = shown.cumsum(0) - shown
-    first = take(before, own.clamp(max=len(nodes) - 1)) if len(nodes) else before
-    return torch.where(root, 0, take(before, slot) - first)
+class _Order(NamedTuple):
+    """Where nodes stand among those of their siblings that are seen, [n] each.
+
+    `place`: how many of them come before it, int64; `last`: whether none comes behind it; `number`:
+    seen siblings have successive numbers, int64. Roots, whose places nobody asks for, have any.
+    """
+
+    place: Tensor
+    last: Tensor
+    number: Tensor
+
+
+def _order(nodes: Nodes, seen: Tensor) -> _Order:
+    # siblings side by side: the children of node 0, of node 1, …, then one slot for all roots
+    count, up = len(nodes), nodes.up
+    start = up.new_zeros(count + 2)
+    torch.cumsum(nodes.arity, 0, out=start[1:-1])
+    first = take(start, up)
+    slot = first + nodes.position
+    shown = up.new_zeros(count).scatter_(0, slot, seen.long())
+    before = up.new_zeros(count + 1)  # seen ones in the slots before
+    torch.cumsum(shown, 0, out=before[1:])
+    number = take(before, slot)
+    behind = take(before, take(start[1:], up))
+    return _Order(number - take(before, first), number + 1 == behind, number)
 
 
 def _best_child(nodes: Nodes, rank: Tensor) -> Tensor:
     """Flat index of the child with the smallest rank; the node itself where it has none."""
-    index = torch.arange(len(nodes), device=rank.device)
-    worst = torch.iinfo(torch.int64).max
-    best = torch.full((len(nodes) + 1,), worst, device=rank.device)
+    best = rank.new_full((len(nodes) + 1,), 4 * _NEVER)
     best.scatter_reduce_(0, nodes.up, rank, "amin")
-    chosen = (rank == take(best, nodes.up)) & (nodes.parent >= 0)
-    head = torch.cat([index, index.new_zeros(1)])
-    return head.scatter_(0, torch.where(chosen, nodes.up, len(nodes)), index)[:-1]
+    # the spare cell takes what is not chosen, and the roots
+    cell = torch.where(rank == take(best, nodes.up), nodes.up, len(nodes))
+    index = torch.arange(len(nodes) + 1, device=rank.device)
+    return index.scatter(0, cell, index[:-1])[:-1]
 
 
-def _coordinate(nodes: Nodes, head: Tensor, seen: Tensor, place: Tensor, join: Tensor) -> Tensor:
+def _coordinate(head: Tensor, seen: Tensor, order: _Order, join: Tensor) -> Tensor:
     """Move the head over a coordinating word, from Y to X in X CC Y."""
-    if not len(nodes):
-        return head
-    index = torch.arange(len(nodes), device=head.device)
-    chosen = take(place, head)
-    own = place - take(torch.cat([chosen, chosen.new_zeros(1)]), nodes.up)
-    inside = seen & (nodes.parent >= 0)
-    spare = len(nodes)
-    before = torch.zeros(spare + 1, dtype=torch.bool, device=head.device)
-    before.index_fill_(0, torch.where(inside & join & (own == -1), nodes.up, spare), True)
-    first = torch.full((spare + 1,), -1, device=head.device)
-    first.scatter_(0, torch.where(inside & (own == -2), nodes.up, spare), index)
-    moved = before[:-1] & (first[:-1] >= 0) & (head != index)
-    return torch.where(moved, first[:-1], head)
+    count = head.shape[0]
+    index = torch.arange(count, device=head.device)
+    node = head.new_zeros(count + 1)
+    node.scatter_(0, torch.where(seen, order.number, count), index)
+    number = take(order.number, head)
+    joined = take(join, take(node, (number - 1).clamp_(min=0)))
+    moved = joined & (take(order.place, head) > 1) & (head != index)
+    return torch.where(moved, take(node, (number - 2).clamp_(min=0)), head)
 
 
 def to_dependencies(nodes: Nodes, labels: Dictionary, rules: str) -> Nodes:
     """Dependency nodes (one a word, sentence order) of constituency nodes in preorder."""
-    device = nodes.parent.device
+    if not len(nodes):
+        return nodes
     head = head_children(nodes, labels, rules)
     for _ in range(max(nodes.width, 1).bit_length()):
         head = take(head, head)
     holds = nodes.word >= 0
-    token = torch.cat([holds.new_zeros(1, dtype=torch.int64), holds.long().cumsum(0)])
-    count = token[-1]
+    cells = nonzero(holds)
+    token = head.new_zeros(len(nodes) + 1)
+    torch.cumsum(holds, 0, out=token[1:])
     # a node that is not on its parent's head path puts its head word below the parent's
-    above = nodes.parent.clamp(min=0)
-    over = take(head, above) if len(nodes) else head
-    hangs = (nodes.parent >= 0) & (head != over)
-    size = int(count)
-    parent = torch.full((size + 1,), -1, device=device)
-    parent.scatter_(0, torch.where(hangs, take(token, head), size), take(token, over))
-    words = torch.empty(size + 1, dtype=torch.int64, device=device)
-    words.scatter_(0, torch.where(holds, token[:-1], size), nodes.word)
-    return Nodes(parent[:-1], words[:-1], words[:-1], token[nodes.offsets], nodes.width)
+    own = take(token, head)
+    over = take(torch.cat([own, own.new_full((1,), -1)]), nodes.up)
+    size = cells.shape[0]
+    parent = own.new_full((size + 1,), -1)
+    parent.scatter_(0, torch.where(own == over, size, own), over)
+    words = take(nodes.word, cells)
+    return Nodes(parent[:-1], words, words, take(token, nodes.offsets), nodes.width)

@@ -116,7 +116,7 @@ def _intern(data: Array, opens: Array) -> tuple[Array, pa.Array]:
     edges = np.append(opens, len(data)).astype(np.int32)
     strings = pa.StringArray.from_buffers(len(opens), pa.py_buffer(edges), pa.py_buffer(data))
     encoded = strings.dictionary_encode()
-    return encoded.indices.to_numpy(), encoded.dictionary
+    return encoded.indices.to_numpy().astype(np.intp), encoded.dictionary
 
 
 def _balanced(before: Array, depth: Array, edges: Array, bounds: Array) -> bool:

@@ -40,6 +40,7 @@ def test_numpy_and_torch_paths_agree(first, second):
                 arrays.nonzero(x > 0),
                 *sorting.runs(z),
                 *arrays.repeat(y.clamp(min=0)),
+                arrays.repeated(y, y.clamp(min=0)),
             ]
             assert all(isinstance(t, Away) == away for t in found)
             results.append([home(t).tolist() for t in found])
@@ -56,6 +57,7 @@ def test_numpy_and_torch_paths_agree(first, second):
         [first.count(sorted(first)[i]) for i in starts],
         [owner for owner, size in enumerate(sizes) for _ in range(size)],
         [number for size in sizes for number in range(size)],
+        [size for size in sizes for _ in range(size)],
     ]
     assert results[0] == expected
 

@@ -17,6 +17,7 @@ METRICS = [
     (tm.HWCM(), lambda r: 2 * r + 5),
     (tm.DSTM(), lambda r: 2 * r + 5),
     (tm.TKM(), lambda r: 8 * r + 6),
+    (tm.TKM(lexical=True), lambda r: 8 * r + 6),
     (tm.DTKM(decay=0.5), lambda r: 9 * r + 7),
 ]
 

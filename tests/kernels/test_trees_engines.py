@@ -3,6 +3,7 @@
 import math
 import random
 from collections import Counter
+from dataclasses import replace
 
 import oracles
 import pytest
@@ -159,6 +160,42 @@ def test_groups_and_bands_change_nothing(seed, band, group):
             patch.setattr(treekernel, "_GROUP", group)
             apart = treekernel.log_kernel(a, b, 0.7)
         assert torch.allclose(together, apart, rtol=1e-12, atol=1e-12)
+
+
+@given(seeds)
+def test_large_numbers_change_nothing(seed):
+    """Segment, production and place that do not fit one number are sorted in two steps."""
+    batch, _ = random_batch(seed, False)
+    wide = replace(batch.nodes, width=1 << 19)
+    near, far = (treekernel.side(nodes, batch.labels.hashes) for nodes in (batch.nodes, wide))
+    assert torch.equal(near.key, far.key)
+    assert torch.equal(near.node, far.node)
+    assert torch.equal(treekernel.log_kernel(near, near, 0.7), treekernel.log_kernel(far, far, 0.7))
+
+
+LEXICAL = [
+    "(S (NP (DT the) (NN dog)) (VP barks (ADVP (RB loudly))))",
+    "(S (NP (DT the) (NN dog)) (VP (VBZ barks) (ADVP (RB loudly))))",
+    "(S (NP (NP (NP the))) (VP NP (NP NP)))",
+    "",
+    "(NN dog)",
+]
+
+
+def test_words_need_no_nodes_to_be_leaves():
+    """The kernel of trees with their words beside them is that of trees that hold them as nodes."""
+    batch = tm.TreeBatch.from_brackets(LEXICAL)
+    grown = batch.lexicalized()
+    for shift in range(len(LEXICAL)):
+        order = [*range(shift, len(LEXICAL)), *range(shift)]
+        sides = [
+            treekernel.side(trees.nodes, trees.labels.hashes, words)
+            for one, words in ((batch, batch.words.hashes), (grown, None))
+            for trees in (one, one[order])
+        ]
+        beside, within = (treekernel.log_kernel(*pair, 0.7) for pair in (sides[:2], sides[2:]))
+        assert beside.tolist() == pytest.approx(within.tolist(), rel=1e-14)
+        assert shift != 1 or beside[0] > math.log(5)  # the dog and what is below it
 
 
 def test_too_many_pairs_are_refused_before_memory_is_asked():
