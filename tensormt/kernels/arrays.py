@@ -33,6 +33,7 @@ __all__ = [
     "spread",
     "take",
     "take_columns",
+    "take_or",
     "turned",
 ]
 
@@ -115,6 +116,12 @@ def nonzero(mask: Tensor) -> Tensor:
 def take(values: Tensor, index: Tensor) -> Tensor:
     """values[index] for one-dimensional tensors: index_select is three times faster on a CPU."""
     return values.index_select(0, index)
+
+
+def take_or(values: Tensor, index: Tensor, none: int) -> Tensor:
+    """values[index] where -1 stands for `none`, on the device of the index."""
+    padded = torch.cat([values.new_full((1,), none), values])
+    return take(padded.to(index.device), index + 1)
 
 
 def take_columns(values: Tensor, index: Tensor) -> Tensor:

@@ -6,7 +6,7 @@
 
 Only pairs with equal productions exist: the nodes of both sides are sorted by (segment,
 production), each left node meets one run of right nodes, and pair (i, j) has the address
-base(i) + rank(j). A child pair of equal context (the parents' production and the place below it)
+base(i) + j. A child pair of equal context (the parents' production and the place below it)
 feeds exactly one parent pair:
 
     S(pair) = log decay + Σ softplus(S(child pair))     from the deepest up, one scatter-add a depth
@@ -33,7 +33,7 @@ from torch import Tensor
 
 from tensormt.errors import TensorMTError
 from tensormt.kernels import hashing
-from tensormt.kernels.arrays import nonzero, owners, repeated, take
+from tensormt.kernels.arrays import nonzero, owners, repeated, take, take_or
 from tensormt.kernels.nodes import Nodes, sum_children
 from tensormt.kernels.sorting import argsort, runs, search, sort, sort_groups
 
@@ -133,7 +133,7 @@ def _productions(nodes: Nodes, names: Tensor, words: Tensor | None) -> tuple[Ten
     name = (1 << _NAME_BITS) - 1
     if words is None:
         return nodes.inner, nodes.inner_productions(names) & name
-    own, leaf = _keys(names, nodes.label), _keys(words, nodes.word)
+    own, leaf = take_or(names, nodes.label, 0), take_or(words, nodes.word, 0)
     tagged = nodes.label >= 0  # a word beside other children has no tag, and is a node
     own = torch.where(tagged, own, leaf)
     # every other word is the first child of its tag
@@ -141,11 +141,6 @@ def _productions(nodes: Nodes, names: Tensor, words: Tensor | None) -> tuple[Ten
     below.addcmul_(leaf * tagged, hashing.odd_table(1, leaf.device))
     inner = nonzero((nodes.arity > 0) | (tagged & (nodes.word >= 0)))
     return inner, hashing.pair(take(own, inner), take(below, inner)) & name
-
-
-def _keys(names: Tensor, ids: Tensor) -> Tensor:
-    """The names [n] of ids, 0 for that of -1."""
-    return take(torch.cat([names.new_zeros(1), names]).to(ids.device), ids + 1)
 
 
 def _places(nodes: Nodes, node: Tensor, key: Tensor) -> tuple[Tensor, Tensor, Tensor]:

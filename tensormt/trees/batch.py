@@ -27,7 +27,7 @@ from tensormt.data import files
 from tensormt.data.lines import lines_of
 from tensormt.errors import TensorMTError
 from tensormt.given import chosen, file_name, given, many, on_device, string, whole
-from tensormt.kernels.arrays import nonzero, repeat
+from tensormt.kernels.arrays import nonzero, repeat, take_or
 from tensormt.kernels.nodes import Nodes
 from tensormt.text.dictionary import Dictionary
 from tensormt.trees import bracketing, conllu, headlists, penn, views
@@ -421,11 +421,11 @@ def _one_naming(
     `parts` are the nodes of the batches, and come back with their relations numbered anew.
     """
     if any(b.kind != "dependency" or (b.relations is None and len(b.nodes)) for b in batches):
-        return None, [replace(part, relation=None) for part in parts]
+        return None, [p if p.relation is None else replace(p, relation=None) for p in parts]
     known = [batch.relations or Dictionary([]) for batch in batches]
     merged, maps = Dictionary.merge(known)
     return merged, [
-        replace(part, relation=views.remap(part.label[:0] if ids is None else ids, table))
+        replace(part, relation=take_or(table, part.label[:0] if ids is None else ids, -1))
         for part, ids, table in zip(parts, (p.relation for p in parts), maps, strict=True)
     ]
 

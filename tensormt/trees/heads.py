@@ -2,7 +2,7 @@
 
 Every search of a head rule becomes a rank: the head child of a node is the one with the smallest
 (number of the first search that fits it, place in that search's direction). Ranks of all children
-are gathered from one small table [rule rows, child labels], the smallest of each node is one
+are gathered from one small table [parent labels, child labels], the smallest of each node is one
 scatter. Head words follow by pointer jumping along the head children, and a child that is not a
 head hangs its head word below its parent's.
 """
@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from tensormt.kernels.arrays import nonzero, take
+from tensormt.kernels.arrays import nonzero, take, take_or
 from tensormt.kernels.nodes import Nodes, child_sums
 from tensormt.text.dictionary import Dictionary
 from tensormt.trees.headrules import HeadRules, rules_named
@@ -74,9 +74,8 @@ def head_children(nodes: Nodes, labels: Dictionary, rules: str) -> Tensor:
     table = _compile(rule_set)
     device = nodes.parent.device
     numbers, rank, sign, at_end, marks, joins = table
-    # a word without a tag, -1, comes first
-    known = np.array([0, *(numbers.get(name, 0) for name in labels.strings)], np.int64)
-    kind = take(torch.from_numpy(known).to(device), nodes.label + 1)
+    known = np.array([numbers.get(name, 0) for name in labels.strings], np.int64)
+    kind = take_or(torch.from_numpy(known), nodes.label, 0)
 
     # a node of punctuation alone counts it
     plain = take(marks.to(device), kind) <= nodes.arity

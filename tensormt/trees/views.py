@@ -8,11 +8,11 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from tensormt.kernels.arrays import nonzero, take
+from tensormt.kernels.arrays import nonzero, take, take_or
 from tensormt.kernels.nodes import Nodes
 from tensormt.text.dictionary import Dictionary
 
-__all__ = ["remap", "renamed", "with_relations", "with_word_leaves", "without_bare_words"]
+__all__ = ["renamed", "with_relations", "with_word_leaves", "without_bare_words"]
 
 
 def without_bare_words(nodes: Nodes) -> Nodes:
@@ -51,12 +51,15 @@ def with_word_leaves(
         cells[leaf] = of_leaves
         return cells
 
-    word = remap(nodes.word, of_word)
+    word = take_or(of_word, nodes.word, -1)
     above = torch.where(nodes.parent < 0, -1, place[nodes.parent.clamp(min=0)])
     depth, position = nodes.known_depth, nodes.known_position
     grown = Nodes(
         laid(above, take(place, stem)),
-        laid(torch.where(nodes.label < 0, word, remap(nodes.label, of_label)), take(word, stem)),
+        laid(
+            torch.where(nodes.label < 0, word, take_or(of_label, nodes.label, -1)),
+            take(word, stem),
+        ),
         torch.full((size,), -1, dtype=torch.int64, device=device),
         nodes.offsets + extra[nodes.offsets],
         2 * nodes.width,
@@ -84,13 +87,6 @@ def with_relations(
 
 def renamed(nodes: Nodes, of_label: Tensor, of_word: Tensor) -> Nodes:
     """The same trees with new ids of labels and words, given the new one of every old one."""
-    return replace(nodes, label=remap(nodes.label, of_label), word=remap(nodes.word, of_word))
-
-
-def remap(ids: Tensor, table: Tensor) -> Tensor:
-    """New ids for old ones; -1 stays."""
-    if not table.shape[0]:
-        return ids
-    # the last cell is that of -1
-    table = torch.cat([table, table.new_full((1,), -1)]).to(ids.device)
-    return take(table, torch.where(ids < 0, table.shape[0] - 1, ids))
+    return replace(
+        nodes, label=take_or(of_label, nodes.label, -1), word=take_or(of_word, nodes.word, -1)
+    )
