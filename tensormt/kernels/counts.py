@@ -20,20 +20,29 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
+from itertools import islice, product
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from tensormt.kernels import hashing
-from tensormt.kernels.arrays import FEW, few, nonzero, take
+from tensormt.kernels.arrays import FEW, nonzero, take
 from tensormt.kernels.sorting import argsort, run_edges, runs, sort, sort_groups
 
-__all__ = ["Keys", "Labels", "by_side", "clipped", "occurrences", "orders", "spread", "totals"]
-
-
-_HANDFUL = 1 << 10  # keys: up to here they are counted by Python
+__all__ = [
+    "Keys",
+    "Labels",
+    "Sides",
+    "Tables",
+    "Tally",
+    "clipped",
+    "occurrences",
+    "orders",
+    "spread",
+    "totals",
+]
 
 
 class Labels(NamedTuple):
@@ -75,22 +84,74 @@ def orders(
     return Keys(torch.cat([segment, group]), torch.cat([keys[0], key]), labels)
 
 
-def by_side(keys: Keys, segments: int, sides: int) -> list[Keys]:
-    """The keys of each of the sides, which stand side after side, as many segments on each.
-
-    group = order · B + segment again, on every side. One host sync a side (the number of keys).
-    """
-    block = keys.group // max(segments, 1)  # order · sides + side
-    side = block % sides
-    group = keys.group - (block - block // sides) * segments
-    rows = [nonzero(side == number) for number in range(sides)]
-    return [Keys(take(group, row), take(keys.key, row)) for row in rows]
-
-
 def totals(keys: Keys, groups: int) -> Tensor:
     """Number of occurrences in each group, int64 [G]."""
     zeros = torch.zeros(groups, dtype=torch.int64, device=keys.group.device)
     return zeros.index_add_(0, keys.group, torch.ones_like(keys.group))
+
+
+class Tally(Protocol):
+    """Counts of G groups on several sides, the first of which is the hypothesis."""
+
+    def totals(self, side: int) -> Tensor:
+        """Number of occurrences on a side, int64 [G]."""
+        ...
+
+    def clipped(self, refs: Sequence[int]) -> Tensor:
+        """Clipped matches of the hypothesis's keys in some of the other sides, int64 [G]."""
+        ...
+
+
+class Sides(NamedTuple):
+    """The keys of every side."""
+
+    keys: Sequence[Keys]
+    groups: int
+
+    def totals(self, side: int) -> Tensor:
+        """Number of occurrences on a side, int64 [G]."""
+        return totals(self.keys[side], self.groups)
+
+    def clipped(self, refs: Sequence[int]) -> Tensor:
+        """Clipped matches of the hypothesis's keys in some of the other sides, int64 [G]."""
+        return clipped(self.keys[0], [self.keys[ref] for ref in refs], self.groups)
+
+
+class Tables(NamedTuple):
+    """Few keys, counted by Python's own tables: the calls of a sort take longer.
+
+    One table for every order, side and segment; `sizes` [D,S,B] are their numbers of occurrences.
+    """
+
+    tables: list[Counter[int]]
+    sizes: Tensor
+
+    @classmethod
+    def of(cls, keys: Keys, orders: int, sides: int, segments: int) -> Tables:
+        """From the keys of all sides, whose trees stand side after side."""
+        sizes = torch.bincount(keys.group, minlength=orders * sides * segments)
+        values = iter(keys.key.tolist())
+        tables = [Counter(islice(values, size)) for size in sizes.tolist()]
+        return cls(tables, sizes.view(orders, sides, segments))
+
+    def totals(self, side: int) -> Tensor:
+        """Number of occurrences on a side, int64 [G]."""
+        return self.sizes[:, side].reshape(-1)
+
+    def clipped(self, refs: Sequence[int]) -> Tensor:
+        """Clipped matches of the hypothesis's keys in some of the other sides, int64 [G]."""
+        orders, sides, segments = self.sizes.shape
+        found = []
+        for order, segment in product(range(orders), range(segments)):
+            first = order * sides * segments + segment
+            own = self.tables[first]
+            most: dict[int, int] = {}
+            for ref in refs:
+                other = self.tables[first + ref * segments]
+                for key in own.keys() & other.keys():
+                    most[key] = max(most.get(key, 0), other[key])
+            found.append(sum(min(own[key], count) for key, count in most.items()))
+        return torch.from_numpy(np.array(found, np.int64))
 
 
 def _pack(sides: Sequence[Keys], bits: int) -> list[Tensor]:
@@ -119,8 +180,7 @@ def clipped(hyp: Keys, refs: Sequence[Keys], groups: int) -> Tensor:
     sides = (hyp, *refs)
     number = sum(keys.key.shape[0] for keys in sides)
     if number < FEW:
-        handful = few(number, hyp.key.device, _HANDFUL)
-        return _clipped_few(sides, groups) if handful else _clipped_by_sorting(sides, groups)
+        return _clipped_by_sorting(sides, groups)
     table = _label_counts(sides)
     if table is None:
         return _clipped_by_sorting(_candidates(sides), groups)
@@ -134,21 +194,6 @@ def clipped(hyp: Keys, refs: Sequence[Keys], groups: int) -> Tensor:
         for keys, size in zip(sides, sizes, strict=True)
     ]
     return torch.cat([first, _clipped_by_sorting(_candidates(later), groups - segments)])
-
-
-def _clipped_few(sides: Sequence[Keys], groups: int) -> Tensor:
-    """`clipped` by Python's own tables: for a few keys, the calls of a sort take longer."""
-    own, *others = (
-        Counter(zip(keys.group.tolist(), keys.key.tolist(), strict=True)) for keys in sides
-    )
-    most: dict[tuple[int, int], int] = {}
-    for other in others:
-        for item in own.keys() & other.keys():
-            most[item] = max(most.get(item, 0), other[item])
-    found = [0] * groups
-    for item, count in most.items():
-        found[item[0]] += min(own[item], count)
-    return torch.from_numpy(np.array(found, np.int64))
 
 
 def _label_counts(sides: Sequence[Keys]) -> Tensor | None:

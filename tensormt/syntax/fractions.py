@@ -25,7 +25,7 @@ from torch import Tensor
 from tensormt.explanation import Explanation
 from tensormt.given import one_of, whole
 from tensormt.kernels.arrays import nonzero, take
-from tensormt.kernels.counts import Keys, by_side, clipped, totals
+from tensormt.kernels.counts import Keys, Sides, Tables, Tally
 from tensormt.kernels.lengths import brevity_penalty, closest
 from tensormt.kernels.matches import Occurrences, items
 from tensormt.kernels.nodes import Nodes
@@ -66,12 +66,12 @@ class Fractions(TreeMetric):
         self.check(hyp, refs)
         together = self.together(hyp, refs)
         if together is not None:
-            keys = by_side(self.keys(self.trees(together)), len(hyp), 1 + len(refs))
-            rows = self._chunk((hyp, *refs), keys)
+            keys = self.keys(self.trees(together))
+            rows = self._rows(refs, Tables.of(keys, self.orders, 1 + len(refs), len(hyp)))
         else:
             batches = [self.trees(batch) for batch in (hyp, *refs)]
             parts = zip(*(batch.chunks(CHUNK) for batch in batches), strict=True)
-            rows = torch.cat([self._chunk(part, [*map(self.keys, part)]) for part in parts])
+            rows = torch.cat([self._rows(part[1:], self._sides(part)) for part in parts])
         if self.balance == "brevity":
             near = closest(hyp.tokens, torch.stack([ref.tokens for ref in refs], 1))
             rows = torch.cat([rows, hyp.tokens[:, None], near[:, None]], 1)
@@ -86,24 +86,31 @@ class Fractions(TreeMetric):
             + {"recall": self.orders, "f1": self.orders, "brevity": 2}.get(self.balance, 0)
         )
 
-    def _chunk(self, sides: Sequence[TreeBatch], keys: Sequence[Keys]) -> Tensor:
-        """The rows of the hypothesis, the first side, given the keys of each side."""
-        (hyp, *refs), (own, *others) = sides, keys
-        groups = len(hyp) * self.orders
-        shape = (self.orders, len(hyp))
-        count = totals(own, groups).view(shape).T
-        one = count.new_ones(len(hyp), 1)
-        if self.balance in ("recall", "f1"):
-            best = count.new_full((len(hyp),), -1, dtype=torch.float64)
-            row = count.new_zeros(len(hyp), self.width)
-            for ref, other in zip(refs, others, strict=True):
-                both = clipped(own, [other], groups).view(shape).T
-                candidate = torch.cat([one, both, count, totals(other, groups).view(shape).T], 1)
-                score = torch.where(ref.lengths > 0, self.score(candidate, segment=True), -1)
-                row = torch.where((score > best)[:, None], candidate, row)
-                best = torch.maximum(score, best)
-            return torch.where((best < 0)[:, None], torch.cat([one, row[:, 1:]], 1), row)
-        return torch.cat([one, clipped(own, others, groups).view(shape).T, count], 1)
+    def _sides(self, batches: Sequence[TreeBatch]) -> Sides:
+        """The keys of aligned batches of the trees that are compared."""
+        return Sides([self.keys(batch) for batch in batches], len(batches[0]) * self.orders)
+
+    def _rows(self, refs: Sequence[TreeBatch], tally: Tally) -> Tensor:
+        """The statistics, given the counts of the hypothesis and the references."""
+        size = len(refs[0])
+        every = range(1, 1 + len(refs))
+        if self.balance not in ("recall", "f1"):
+            return self._row(size, [tally.clipped(every), tally.totals(0)])
+        count = tally.totals(0)
+        best = count.new_full((size,), -1, dtype=torch.float64)
+        row = count.new_zeros(size, self.width)
+        for side, ref in zip(every, refs, strict=True):
+            candidate = self._row(size, [tally.clipped([side]), count, tally.totals(side)])
+            score = torch.where(ref.lengths > 0, self.score(candidate, segment=True), -1)
+            row = torch.where((score > best)[:, None], candidate, row)
+            best = torch.maximum(score, best)
+        row[:, 0] = 1  # where all references are empty, too
+        return row
+
+    def _row(self, segments: int, counts: Sequence[Tensor]) -> Tensor:
+        """Counts [D·B] of several kinds as rows of B segments, with their number before them."""
+        columns = [count.view(self.orders, segments).T for count in counts]
+        return torch.cat([counts[0].new_ones(segments, 1), *columns], 1)
 
     def score(self, statistics: Tensor, *, segment: bool | None = None) -> Tensor:
         """Float64 [...]."""
@@ -138,11 +145,9 @@ class Fractions(TreeMetric):
         trees, *others = (self.trees(batch) for batch in (hyp, *refs))
         only = None
         if self.balance in ("recall", "f1"):
-            keys = [self.keys(batch) for batch in (trees, *others)]
-            pairs = zip(others, keys[1:], strict=True)
             rows = [
-                self.score(self._chunk([trees, ref], [keys[0], other]), segment=True)
-                for ref, other in pairs
+                self.score(self._rows([ref], self._sides([trees, ref])), segment=True)
+                for ref in others
             ]
             present = (ref.lengths > 0 for ref in others)
             scores = [torch.where(p, row, -1.0) for p, row in zip(present, rows, strict=True)]
