@@ -6,6 +6,7 @@ a number is whole, very small or very large; those few are written by Python.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -13,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import ArrayLike
 
-__all__ = ["joined", "numerals", "strings", "text_of"]
+__all__ = ["counted", "joined", "numerals", "strings", "text_of"]
 
 _TEXT = pa.large_string()
 
@@ -23,8 +24,13 @@ def strings(texts: Sequence[str]) -> pa.Array:
     return pa.array(texts, _TEXT)
 
 
-def numerals(values: ArrayLike, written: Callable[[float], str] = repr) -> pa.Array:
-    """A column of numbers as `written` writes them, which must be `repr` for finite ones."""
+def counted(numbers: Sequence[int]) -> pa.Array:
+    """A column of whole numbers."""
+    return pa.array(np.asarray(numbers, np.int64)).cast(_TEXT)
+
+
+def numerals(values: ArrayLike, written: Callable[[float], str]) -> pa.Array:
+    """A column of numbers as Python writes them; those that are not finite as `written` does."""
     numbers = np.asarray(values, np.float64)
     with np.errstate(invalid="ignore"):
         size = np.abs(numbers)
@@ -32,7 +38,8 @@ def numerals(values: ArrayLike, written: Callable[[float], str] = repr) -> pa.Ar
     column = pa.array(numbers).cast(_TEXT)
     if alike.all():
         return column
-    others = strings([written(number) for number in numbers[~alike].tolist()])
+    rest = numbers[~alike].tolist()
+    others = strings([repr(each) if math.isfinite(each) else written(each) for each in rest])
     return pc.replace_with_mask(column, pa.array(~alike), others)
 
 

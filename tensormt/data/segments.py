@@ -196,12 +196,12 @@ class SegmentWriter:
         scores: Sequence[ArrayLike],
     ) -> pa.Array:
         """Rows of one system, or of one for each row, as text."""
-        from tensormt.data.rowtext import joined, numerals, strings
+        from tensormt.data.rowtext import counted, joined, numerals, strings
 
         table = self.kind == ".tsv"
         write: Callable[[str], str] = _flat if table else _quoted
         systems = write(system) if isinstance(system, str) else strings(list(map(write, system)))
-        cells = [strings(list(map(str, segments))), systems]
+        cells = [counted(segments), systems]
         cells += [strings(list(map(write, docs)))] if docs is not None else [""] * table
         # what is not a finite number is written as JSON has it
         cells += [numerals(column, repr if table else json.dumps) for column in scores]

@@ -71,9 +71,8 @@ def _compile(rule_set: HeadRules) -> _Table:
 def head_children(nodes: Nodes, labels: Dictionary, rules: str) -> Tensor:
     """Flat index of each node's head child, int64 [n]; a node without children has itself."""
     rule_set = rules_named(rules)
-    table = _compile(rule_set)
+    numbers, rank, sign, at_end, marks, joins = _compile(rule_set)
     device = nodes.parent.device
-    numbers, rank, sign, at_end, marks, joins = table
     known = np.array([numbers.get(name, 0) for name in labels.strings], np.int64)
     kind = take_or(torch.from_numpy(known), nodes.label, 0)
 
@@ -106,7 +105,7 @@ class _Order(NamedTuple):
 
 
 def _order(nodes: Nodes, seen: Tensor) -> _Order:
-    # siblings side by side: the children of node 0, of node 1, …, then one slot for all roots
+    """By a running count over slots: children of node 0, of node 1, …, then one for all roots."""
     count, up = len(nodes), nodes.up
     start = up.new_zeros(count + 2)
     torch.cumsum(nodes.arity, 0, out=start[1:-1])

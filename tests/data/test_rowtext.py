@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tensormt.data.rowtext import joined, numerals, strings, text_of
+from tensormt.data.rowtext import counted, joined, numerals, strings, text_of
 
 floats = st.one_of(
     st.floats(),
@@ -26,8 +26,10 @@ def test_numbers_are_written_as_python_writes_them(written, values):
 @given(st.lists(st.tuples(st.text(), floats), max_size=8))
 def test_rows_stand_side_by_side(rows):
     names = [name for name, _ in rows]
-    column = joined("<", strings(names), ": ", numerals([value for _, value in rows]), ">\n")
-    expected = [f"<{name}: {value!r}>\n" for name, value in rows]
+    values = numerals([value for _, value in rows], repr)
+    places = counted(range(9, 9 + len(rows)))
+    column = joined(places, " <", strings(names), ": ", values, ">\n")
+    expected = [f"{place} <{name}: {value!r}>\n" for place, (name, value) in enumerate(rows, 9)]
     assert column.to_pylist() == expected
     assert text_of(column) == "".join(expected).encode()
     assert text_of(column[2:5]) == "".join(expected[2:5]).encode()
