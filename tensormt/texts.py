@@ -11,14 +11,15 @@ Where trees are given (written instead of text, or beside it) they go by place, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain, count
+from itertools import chain, count, zip_longest
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from tensormt.errors import TensorMTError
+from tensormt.data.lines import half_character
+from tensormt.errors import SegmentError, TensorMTError
 from tensormt.metric import Metric
 from tensormt.ngram.references import References
 from tensormt.reading import Reading, ReferenceViews, Several, Tokens, Views
@@ -57,6 +58,8 @@ class Texts:
                 streams = [sentences(batch) for batch in self._all_trees()]
             texts = dict.fromkeys(chain([""], *streams))
             different = [text for text in texts if text is not None]
+            if half_character("".join(different)):
+                self._refuse(streams)
             self._numbers = {text: number for number, text in enumerate(different)}
             numbers: dict[str | None, int] = dict(zip(different, count(), strict=False))
             numbers[None] = 0
@@ -64,6 +67,15 @@ class Texts:
                 found = np.fromiter(map(numbers.__getitem__, stream), np.int64, len(stream))
                 self._index.append(torch.from_numpy(found))
         return self._index
+
+    def _refuse(self, streams: Sequence[Stream]) -> None:
+        """Name the first segment that holds half a character."""
+        for number, texts in enumerate(zip_longest(*streams), self.first):
+            found = next(filter(None, (half_character(text or "") for text in texts)), None)
+            if found:
+                raise SegmentError(
+                    number, f"holds {found!r}, which has no UTF-8 form: read the text as UTF-8"
+                )
 
     @property
     def index(self) -> list[Tensor]:

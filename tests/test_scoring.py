@@ -188,6 +188,16 @@ def test_faults_in_later_chunks_name_their_line():
         tm.score(good, [none], ["stm"], trees=True)
 
 
+@pytest.mark.parametrize("metric", ["bleu", "chrf", "stm"])
+def test_half_a_character_is_named_with_its_segment(metric):
+    """Texts are read once each, but errors count all of them."""
+    hyps, refs = ["a b"] * 5, ["a b"] * 5
+    refs[3] = "a \ud800"
+    for sides in ((hyps, [refs]), (refs, [hyps]), (hyps, [hyps, refs])):
+        with pytest.raises(tm.TensorMTError, match=r"segment 4 holds .* no UTF-8 form"):
+            tm.score(*sides, [metric], parser=Flat().parse)
+
+
 def test_unusable_home_of_the_cache_is_no_obstacle(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))

@@ -14,7 +14,15 @@ from typing import Any
 
 from tensormt.errors import TensorMTError
 
-__all__ = ["check_order", "items_of", "lines_of", "lists_of", "names_of", "streams_of"]
+__all__ = [
+    "check_order",
+    "half_character",
+    "items_of",
+    "lines_of",
+    "lists_of",
+    "names_of",
+    "streams_of",
+]
 
 
 def items_of(values: Any, what: str) -> list[Any]:
@@ -72,6 +80,15 @@ def names_of(values: Any, what: str) -> list[str]:
                 f"{type(value).__name__} {repr(value)[:40]}"
             )
     return ["" if value is None else str(value) for value in found]
+
+
+def half_character(text: str) -> str:
+    """The first character that has no UTF-8 form, half of a surrogate pair; "" where all have."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        return text[error.start]
+    return ""
 
 
 def check_order(hyps: int, refs: list[list[Any]], name: str = "refs") -> None:

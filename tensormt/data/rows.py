@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from tensormt.data.files import json_line, kind, lines, shown
+from tensormt.data.lines import half_character
 from tensormt.errors import TensorMTError
 
 __all__ = ["Row", "rows", "strings"]
@@ -45,17 +46,9 @@ def strings(value: Any, where: str, name: str) -> list[str | None]:
     if not isinstance(found, list) or not all(x is None or isinstance(x, str) for x in found):
         raise TensorMTError(f"{where}: {name!r} must be a list of strings")
     for each in found:
-        if each is not None and not each.isascii() and _unpaired(each):
+        if each is not None and half_character(each):
             raise TensorMTError(f"{where}: {name!r} holds half a character (a lone surrogate)")
     return found
-
-
-def _unpaired(string: str) -> bool:
-    try:
-        string.encode()
-    except UnicodeEncodeError:
-        return True
-    return False
 
 
 def _json_row(line: str, where: str) -> Row:

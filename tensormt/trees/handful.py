@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from tensormt.data.lines import half_character
 from tensormt.trees.pieces import words_of
 
 __all__ = ["FEW", "OUTER", "Handful", "cut", "read"]
@@ -59,13 +60,6 @@ def _piece(text: str) -> _Piece | None:
     return _Piece(cut(label), word, bare, text.count(")"))
 
 
-def _has_utf8(text: str) -> bool:
-    try:
-        return text.isascii() or bool(text.encode())
-    except UnicodeEncodeError:
-        return False
-
-
 def read(lines: Sequence[str | None]) -> Handful | None:
     """The nodes of a handful of lines, without outer nodes.
 
@@ -74,7 +68,7 @@ def read(lines: Sequence[str | None]) -> Handful | None:
     if len(lines) > _LINES or not set(map(type, lines)) <= {str, type(None)}:
         return None
     texts = [line or "" for line in lines]
-    if sum(map(len, texts)) > FEW or not _has_utf8("".join(texts)):
+    if sum(map(len, texts)) > FEW or half_character("".join(texts)):
         return None
     labels: dict[str, int] = {}
     words: dict[str, int] = {}

@@ -22,6 +22,7 @@ import pyarrow as pa
 import torch
 from numpy.typing import NDArray
 
+from tensormt.data.lines import half_character
 from tensormt.errors import TensorMTError
 from tensormt.kernels.nodes import Nodes
 from tensormt.text.dictionary import Dictionary, string_buffers
@@ -68,7 +69,7 @@ def read(lines: Sequence[str | None], source: str = "", first: int = 1) -> Linea
     if (found := handful.read(lines)) is not None:
         labels, words = Dictionary(found.labels), Dictionary(found.words)
         return Linear(_nodes(found), labels, words, found.bare)
-    data, offsets = string_buffers(_arrow(lines, source))
+    data, offsets = string_buffers(_arrow(lines, source, first))
     offsets = offsets - offsets[0]
     data = data[: offsets[-1]]
     brackets = np.flatnonzero((data & 0xFE) == _OPEN)
@@ -100,11 +101,17 @@ def _nodes(found: handful.Handful) -> Nodes:
     return Nodes(parent, label, word, ends, width, depth, place)
 
 
-def _arrow(lines: Sequence[str | None], source: str) -> pa.Array:
+def _arrow(lines: Sequence[str | None], source: str, first: int) -> pa.Array:
     try:
         array = pa.array(lines, pa.string())
-    except UnicodeEncodeError as error:
-        raise TensorMTError(f"{source}the text is not valid Unicode: {error.reason}") from None
+    except UnicodeEncodeError:
+        for number, line in enumerate(lines, first):
+            if found := half_character(line or ""):
+                raise TensorMTError(
+                    f"{source}line {number}: character {found!r} has no UTF-8 form: "
+                    "read the text as UTF-8"
+                ) from None
+        raise
     return array.fill_null("") if array.null_count else array
 
 
