@@ -18,6 +18,7 @@ from torch import Tensor
 __all__ = [
     "FEW",
     "bytes_equal",
+    "copies",
     "count_below",
     "equal",
     "few",
@@ -26,7 +27,6 @@ __all__ = [
     "owners",
     "ranges",
     "repeat",
-    "repeated",
     "rows_added",
     "rows_any",
     "rows_at",
@@ -172,7 +172,7 @@ def owners(counts: Tensor, total: int | None = None) -> Tensor:
     return torch.repeat_interleave(counts, output_size=total)
 
 
-def repeated(values: Tensor, counts: Tensor, total: int | None = None) -> Tensor:
+def copies(values: Tensor, counts: Tensor, total: int | None = None) -> Tensor:
     """Values [n], each as often as its count says, [sum(counts)]; `total` as for `repeat`."""
     if counts.device.type == "cpu":
         return torch.from_numpy(np.repeat(values.numpy(), counts.numpy()))

@@ -21,7 +21,7 @@ from tensormt.kernels import hashing
 from tensormt.kernels.arrays import nonzero, owners, take
 from tensormt.kernels.sorting import argsort
 
-__all__ = ["Nodes", "child_sums", "sum_children"]
+__all__ = ["Nodes", "sum_children"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,9 +88,13 @@ class Nodes:
     @cached_property
     def place(self) -> Tensor:
         """An odd multiplier of each node's position, int64 [n]: it orders sums over children."""
+        return self.places(self.position)
+
+    def places(self, position: Tensor) -> Tensor:
+        """The multipliers of positions, which are at most the width, int64 [n]."""
         # sizes are rounded up, so that batches of similar width share a table
         size = 1 << max(self.width, 1).bit_length()
-        return take(hashing.odd_table(size, self.parent.device), self.position)
+        return take(hashing.odd_table(size, self.parent.device), position)
 
     @cached_property
     def inner(self) -> Tensor:
@@ -200,11 +204,10 @@ class Nodes:
         return hashing.pair(take(names, self.inner), take(below, self.inner))
 
 
-def sum_children(nodes: Nodes, values: Tensor) -> Tensor:
-    """Sum of values [n] over the children of every node, [n]."""
-    return child_sums(nodes, values)[:-1]
+def sum_children(nodes: Nodes, values: Tensor, *, roots: bool = False) -> Tensor:
+    """Sum of values [n] over the children of every node, [n].
 
-
-def child_sums(nodes: Nodes, values: Tensor) -> Tensor:
-    """The same [n+1], the sum over all roots at the end: what `up` takes from."""
-    return values.new_zeros(len(nodes) + 1).index_add_(0, nodes.up, values)
+    With `roots` their sum stands at the end, [n+1], where `up` takes it from.
+    """
+    sums = values.new_zeros(len(nodes) + 1).index_add_(0, nodes.up, values)
+    return sums if roots else sums[:-1]

@@ -33,7 +33,7 @@ from torch import Tensor
 
 from tensormt.errors import TensorMTError
 from tensormt.kernels import hashing
-from tensormt.kernels.arrays import nonzero, owners, repeated, take, take_or
+from tensormt.kernels.arrays import copies, nonzero, owners, take, take_or
 from tensormt.kernels.nodes import Nodes, sum_children
 from tensormt.kernels.sorting import argsort, runs, search, sort, sort_groups
 
@@ -85,7 +85,7 @@ def side(nodes: Nodes, names: Tensor, words: Tensor | None = None) -> Side:
             f"the tree kernel takes trees and batches of up to {1 << _PLACE_BITS:,}: "
             f"this batch has {nodes.trees:,} trees, the largest of {nodes.width:,} nodes"
         )
-    inner, production = _productions(nodes, names, words)
+    inner, production, position = _productions(nodes, names, words)
     segment = take(nodes.segment, inner)
     # segment, production and place in one number where they have room: sorting it sorts the nodes
     bits = nodes.width.bit_length()
@@ -99,8 +99,9 @@ def side(nodes: Nodes, names: Tensor, words: Tensor | None = None) -> Side:
         key = (segment << _NAME_BITS) | (packed >> bits)
     node = take(nodes.offsets, segment) + (packed & ((1 << bits) - 1))
     starts, sizes = runs(key)
-    start, size = (repeated(values, sizes, node.shape[0]) for values in (starts, sizes))
-    return Side(nodes.trees, key, segment, start, size, *_places(nodes, node, key), node, None)
+    start, size = (copies(values, sizes, node.shape[0]) for values in (starts, sizes))
+    places = _places(nodes, node, key, position)
+    return Side(nodes.trees, key, segment, start, size, *places, node, None)
 
 
 def joined(nodes: Nodes, names: Tensor, words: Tensor | None, segments: int) -> Side:
@@ -110,7 +111,7 @@ def joined(nodes: Nodes, names: Tensor, words: Tensor | None, segments: int) -> 
     every other tree with itself, [1+2R,B] end to end. Up to 1,024 nodes.
     """
     assert max(nodes.trees, len(nodes)) <= 1 << _TREE_BITS
-    inner, production = _productions(nodes, names, words)
+    inner, production, position = _productions(nodes, names, words)
     tree = take(nodes.segment, inner)
     packed, segment, _ = sort_groups(
         [((production << _PLACE_BITS) | inner, tree % max(segments, 1))], segments
@@ -125,26 +126,33 @@ def joined(nodes: Nodes, names: Tensor, words: Tensor | None, segments: int) -> 
     size = search(own, own | last, right=True) - start
     others = nodes.trees - segments
     meeting = Meeting(nodes.trees + others, (last == 0) * others, tree)
-    return Side(segments, key, segment, start, size, *_places(nodes, node, key), node, meeting)
+    places = _places(nodes, node, key, position)
+    return Side(segments, key, segment, start, size, *places, node, meeting)
 
 
-def _productions(nodes: Nodes, names: Tensor, words: Tensor | None) -> tuple[Tensor, Tensor]:
-    """The inner nodes [m], and _NAME_BITS of their productions [m]."""
+def _productions(
+    nodes: Nodes, names: Tensor, words: Tensor | None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The inner nodes [m], _NAME_BITS of their productions [m], and positions of all nodes [n]."""
     name = (1 << _NAME_BITS) - 1
     if words is None:
-        return nodes.inner, nodes.inner_productions(names) & name
+        return nodes.inner, nodes.inner_productions(names) & name, nodes.position
     own, leaf = take_or(names, nodes.label, 0), take_or(words, nodes.word, 0)
     tagged = nodes.label >= 0  # a word beside other children has no tag, and is a node
     own = torch.where(tagged, own, leaf)
     # every other word is the first child of its tag
-    below = sum_children(nodes, own * nodes.place)
-    below.addcmul_(leaf * tagged, hashing.odd_table(1, leaf.device))
-    inner = nonzero((nodes.arity > 0) | (tagged & (nodes.word >= 0)))
-    return inner, hashing.pair(take(own, inner), take(below, inner)) & name
+    grows = tagged & (nodes.word >= 0)
+    position = nodes.position + take(torch.cat([grows, grows.new_zeros(1)]), nodes.up)
+    below = sum_children(nodes, own * nodes.places(position))
+    below.addcmul_(leaf * grows, hashing.odd_table(1, leaf.device))
+    inner = nonzero((nodes.arity > 0) | grows)
+    return inner, hashing.pair(take(own, inner), take(below, inner)) & name, position
 
 
-def _places(nodes: Nodes, node: Tensor, key: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Level, context and above of a `Side`, from its nodes and their keys [m]."""
+def _places(
+    nodes: Nodes, node: Tensor, key: Tensor, position: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Level, context and above of a `Side`, from its nodes [m], their keys, and all positions."""
     count = node.shape[0]
     number = node.new_full((len(nodes) + 1,), count)  # a spare one stands above the roots
     number.scatter_(0, node, torch.arange(count, device=node.device))
@@ -153,7 +161,7 @@ def _places(nodes: Nodes, node: Tensor, key: Tensor) -> tuple[Tensor, Tensor, Te
     context = take(torch.cat([key, key.new_full((1,), -1)]), above) << _PLACE_BITS
     level = take(nodes.depth, node).neg_().add_(nodes.width)
     short = torch.uint8 if nodes.width < 1 << 8 else torch.int32
-    return level.to(short), context.add_(take(nodes.position, node)), above
+    return level.to(short), context.add_(take(position, node)), above
 
 
 Visit = Callable[[Tensor, Tensor, Tensor], object]

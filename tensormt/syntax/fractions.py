@@ -71,7 +71,7 @@ class Fractions(TreeMetric):
         else:
             batches = [self.trees(batch) for batch in (hyp, *refs)]
             parts = zip(*(batch.chunks(CHUNK) for batch in batches), strict=True)
-            rows = torch.cat([self._rows(part[1:], self._sides(part)) for part in parts])
+            rows = torch.cat([self._rows(part[1:], self._keyed(part)) for part in parts])
         if self.balance == "brevity":
             near = closest(hyp.tokens, torch.stack([ref.tokens for ref in refs], 1))
             rows = torch.cat([rows, hyp.tokens[:, None], near[:, None]], 1)
@@ -86,7 +86,7 @@ class Fractions(TreeMetric):
             + {"recall": self.orders, "f1": self.orders, "brevity": 2}.get(self.balance, 0)
         )
 
-    def _sides(self, batches: Sequence[TreeBatch]) -> Sides:
+    def _keyed(self, batches: Sequence[TreeBatch]) -> Sides:
         """The keys of aligned batches of the trees that are compared."""
         return Sides([self.keys(batch) for batch in batches], len(batches[0]) * self.orders)
 
@@ -104,7 +104,6 @@ class Fractions(TreeMetric):
             score = torch.where(ref.lengths > 0, self.score(candidate, segment=True), -1)
             row = torch.where((score > best)[:, None], candidate, row)
             best = torch.maximum(score, best)
-        row[:, 0] = 1  # where all references are empty, too
         return row
 
     def _row(self, segments: int, counts: Sequence[Tensor]) -> Tensor:
@@ -146,7 +145,7 @@ class Fractions(TreeMetric):
         only = None
         if self.balance in ("recall", "f1"):
             rows = [
-                self.score(self._rows([ref], self._sides([trees, ref])), segment=True)
+                self.score(self._rows([ref], self._keyed([trees, ref])), segment=True)
                 for ref in others
             ]
             present = (ref.lengths > 0 for ref in others)

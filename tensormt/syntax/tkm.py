@@ -46,20 +46,20 @@ class Kernel(TreeMetric):
 
     def _sides(self, batch: TreeBatch) -> list[Side]:
         """The trees in chunks, prepared for the kernel; made once for a batch."""
-        trees, labels, words = self.named(batch)
+        trees, labels, words = self._hashed(batch)
         return trees.memo(
             ("sides", words is None),
             lambda: [side(part.nodes, labels, words) for part in trees.chunks(CHUNK)],
         )
 
     def _log_self(self, batch: TreeBatch) -> Tensor:
-        trees, _, words = self.named(batch)
+        trees, _, words = self._hashed(batch)
         return trees.memo(
             ("log K", self.decay, words is None), lambda: self.log_kernel(batch, batch)
         )
 
-    def named(self, batch: TreeBatch) -> tuple[TreeBatch, Tensor, Tensor | None]:
-        """Trees, the hashes of their labels, and of words that are leaves without being nodes."""
+    def _hashed(self, batch: TreeBatch) -> tuple[TreeBatch, Tensor, Tensor | None]:
+        """Trees, the hashes of their labels, and of words that count as leaves without nodes."""
         trees = self.trees(batch)
         return trees, trees.labels.hashes, None
 
@@ -84,7 +84,7 @@ class Kernel(TreeMetric):
         if together is None:
             selves = [self._log_self(side) for side in (hyp, *refs)]
             return selves, [self.log_kernel(hyp, ref) for ref in refs]
-        trees, labels, words = self.named(together)
+        trees, labels, words = self._hashed(together)
         every = joined(trees.nodes, labels, words, len(hyp))
         shape = (1 + 2 * len(refs), len(hyp))
         own, *rows = log_kernel(every, every, self.decay).view(shape).unbind()
@@ -129,10 +129,10 @@ class TKM(Kernel, ConstituencyMetric):
         Kernel.__init__(self, decay)
         ConstituencyMetric.__init__(self, lexical)
 
-    def named(self, batch: TreeBatch) -> tuple[TreeBatch, Tensor, Tensor | None]:
+    def _hashed(self, batch: TreeBatch) -> tuple[TreeBatch, Tensor, Tensor | None]:
         """With `lexical` the trees as they are: the kernel needs no nodes for words."""
         if not self.lexical:
-            return super().named(batch)
+            return super()._hashed(batch)
         return batch, batch.labels.hashes, batch.words.hashes
 
 

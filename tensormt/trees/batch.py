@@ -69,8 +69,8 @@ class TreeBatch:
         above = parent.reshape(-1)[cells]
         nodes = Nodes(
             torch.where(above < 0, -1, above + start),
-            label.reshape(-1)[cells],
-            word.reshape(-1)[cells],
+            label.reshape(-1)[cells].clamp(min=-1),
+            word.reshape(-1)[cells].clamp(min=-1),
             offsets,
             width,
         )

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from tensormt.kernels.arrays import nonzero, take, take_or
-from tensormt.kernels.nodes import Nodes, child_sums
+from tensormt.kernels.nodes import Nodes, sum_children
 from tensormt.text.dictionary import Dictionary
 from tensormt.trees.headrules import HeadRules, rules_named
 
@@ -48,7 +48,7 @@ def _compile(rule_set: HeadRules) -> _Table:
     rules = rule_set.rows()
     marks, joins = rule_set.punctuation.split(), rule_set.coordination.split()
     fitting = {label for searches in rules.values() for _, fits in searches for label in fits}
-    named = sorted({*rules, *fitting, *marks, *joins} - {"*"})
+    named = sorted({*rules, *fitting, *marks, *joins})
     numbers = {label: number for number, label in enumerate(named, 1)}
     size = len(named) + 1
     rank = torch.zeros(size, size, dtype=torch.int64)
@@ -78,7 +78,7 @@ def head_children(nodes: Nodes, labels: Dictionary, rules: str) -> Tensor:
 
     # a node of punctuation alone counts it
     plain = take(marks.to(device), kind) <= nodes.arity
-    seen = plain | (take(child_sums(nodes, plain.long()), nodes.up) == 0)
+    seen = plain | (take(sum_children(nodes, plain.long(), roots=True), nodes.up) == 0)
     order = _order(nodes, seen)
 
     above = take(kind, nodes.parent.clamp(min=0))
@@ -152,11 +152,11 @@ def to_dependencies(nodes: Nodes, labels: Dictionary, rules: str) -> Nodes:
     cells = nonzero(holds)
     token = head.new_zeros(len(nodes) + 1)
     torch.cumsum(holds, 0, out=token[1:])
-    # a node that is not on its parent's head path puts its head word below the parent's
-    own = take(token, head)
-    over = take(torch.cat([own, own.new_full((1,), -1)]), nodes.up)
-    size = cells.shape[0]
-    parent = own.new_full((size + 1,), -1)
-    parent.scatter_(0, torch.where(own == over, size, own), over)
+    # a node that is not on its parent's head path puts its head word below the parent's; words have
+    # numbers from 1, and 0 is none
+    own = take(token[1:] * holds, head)
+    over = take(torch.cat([own, own.new_zeros(1)]), nodes.up)
+    parent = own.new_full((cells.shape[0] + 1,), -1)
+    parent.scatter_(0, torch.where(own == over, 0, own), over - 1)
     words = take(nodes.word, cells)
-    return Nodes(parent[:-1], words, words, take(token, nodes.offsets), nodes.width)
+    return Nodes(parent[1:], words, words, take(token, nodes.offsets), nodes.width)

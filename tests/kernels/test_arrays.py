@@ -40,7 +40,7 @@ def test_numpy_and_torch_paths_agree(first, second):
                 arrays.nonzero(x > 0),
                 *sorting.runs(z),
                 *arrays.repeat(y.clamp(min=0)),
-                arrays.repeated(y, y.clamp(min=0)),
+                arrays.copies(y, y.clamp(min=0)),
             ]
             assert all(isinstance(t, Away) == away for t in found)
             results.append([home(t).tolist() for t in found])

@@ -16,6 +16,7 @@ from tensormt.kernels import counts, hashing, treekernel
 from tensormt.kernels.chains import chain_keys
 from tensormt.kernels.counts import Keys, Labels, clipped, totals
 from tensormt.kernels.subtrees import subtree_keys
+from tensormt.text.dictionary import Dictionary
 
 seeds = st.integers(0, 2**32)
 
@@ -177,6 +178,8 @@ LEXICAL = [
     "(S (NP (NP (NP the))) (VP NP (NP NP)))",
     "",
     "(NN dog)",
+    "(VP sleeps (ADVP (RB so)))",
+    "(VP barks (ADVP (RB so)))",
 ]
 
 
@@ -194,6 +197,23 @@ def test_words_need_no_nodes_to_be_leaves():
         beside, within = (treekernel.log_kernel(*pair, 0.7) for pair in (sides[:2], sides[2:]))
         assert beside.tolist() == pytest.approx(within.tolist(), rel=1e-14)
         assert shift != 1 or beside[0] > math.log(5)  # the dog and what is below it
+
+
+def test_words_above_children_are_first_children():
+    """Padded tensors may give a word to a node that has children: it stands before them."""
+    labels, words = Dictionary(["X", "a", "b"]), Dictionary(["a", "b"])
+
+    def made(child, word):
+        label, parent = torch.tensor([[0, child]]), torch.tensor([[-1, 0]])
+        held = torch.tensor([[word, -1]])
+        return tm.TreeBatch(label, parent, held, torch.tensor([2]), labels, words)
+
+    one, two = made(1, 1), made(2, 0)  # X → b a, X → a b
+    read = tm.TreeBatch.from_brackets(["(X b (a c))"])
+    metric = tm.TKM(lexical=True)
+    assert metric(one, [two]).item() == 0
+    assert metric(one, [one]).item() == 1
+    assert metric(one, [read]).item() == pytest.approx(1 / math.sqrt(3))
 
 
 def test_too_many_pairs_are_refused_before_memory_is_asked():

@@ -72,6 +72,26 @@ def test_few_trees_are_scored_as_many_are(metric, seed):
     assert torch.allclose(at_once, many, rtol=0, atol=1e-13)
 
 
+def test_one_batch_serves_kernels_of_all_options():
+    """What is kept with a batch is kept for its options, whatever came before."""
+    read = tm.TreeBatch.from_brackets
+    hyps, refs = ["(S (NP (NN a)) (VP (VB b)))"] * 300, ["(S (NP (NN c)) (VP (VB b)))"] * 300
+    metrics = [tm.TKM(), tm.TKM(lexical=True), tm.TKM(decay=0.5), tm.TKM(0.5, lexical=True)]
+    fresh = [m(read(hyps), [read(refs)])[0].item() for m in metrics]
+    assert fresh == pytest.approx([1.0, 2 / 3, 1.0, fresh[3]])
+    for order in ([0, 1, 2, 3], [3, 2, 1, 0], [1, 0, 3, 2]):
+        hyp, ref = read(hyps), read(refs)
+        assert metrics[0].together(hyp, [ref]) is None
+        assert [metrics[k](hyp, [ref])[0].item() for k in order] == [fresh[k] for k in order]
+
+
+def test_words_beside_other_children_count():
+    lines = ["(VP sleeps (ADVP (RB so)))", "(VP barks (ADVP (RB so)))"]
+    hyp, ref = (tm.TreeBatch.from_brackets([line]) for line in lines)
+    assert tm.TKM()(hyp, [ref]).item() == 1
+    assert tm.TKM(lexical=True)(hyp, [ref]).item() == pytest.approx(0.5)
+
+
 # --- golden numbers ---------------------------------------------------------------------------
 
 FIGURE2_HYP = "(S (NP (PRON I)) (VP (V had) (NP (PRON it))))"

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tensormt as tm
+from tensormt.text.dictionary import Dictionary
 
 FIELDS = ("label", "parent", "word", "position", "height", "production")
 
@@ -79,6 +80,30 @@ def test_what_is_known_is_what_follows_from_the_parents(seed):
         plain = type(nodes)(nodes.parent, nodes.label, nodes.word, nodes.offsets, nodes.width)
         assert torch.equal(nodes.depth, plain.depth)
         assert torch.equal(nodes.position, plain.position)
+
+
+def test_any_negative_id_is_none():
+    """Padded tensors with another padding than -1, as losses of torch have it."""
+    read = tm.TreeBatch.from_brackets(["(S (NP (NN a)) (VP (VB b)))", "(NN c)"])
+    word = torch.where(read.word < 0, -100, read.word)
+    made = tm.TreeBatch(read.label, read.parent, word, read.lengths, read.labels, read.words)
+    other = tm.TreeBatch.from_brackets(["(NN d)"])
+    joined = tm.TreeBatch.concat([other, made])
+    assert joined.to_brackets() == ["(NN d)", *read.to_brackets()]
+    assert tm.TKM(lexical=True)(made, [read]).tolist() == [1, 1]
+
+
+def test_leaves_without_words_have_no_part_in_dependencies():
+    """They take no word of the next tree, nor give it a head."""
+    label = torch.tensor([[0, 1, 2, -1], [1, -1, -1, -1], [0, 2, 1, 1]])
+    parent = torch.tensor([[-1, 0, 0, -1], [-1, -1, -1, -1], [-1, 0, 0, 0]])
+    word = torch.tensor([[-1, 0, -1, -1], [-1, -1, -1, -1], [-1, -1, 1, 0]])
+    labels, words = Dictionary(["S", "NN", "NP"]), Dictionary(["a", "b"])
+    batch = tm.TreeBatch(label, parent, word, torch.tensor([3, 1, 4]), labels, words)
+    found, heads = batch.dependencies().to_heads()
+    assert found == [["a"], [], ["b", "a"]]
+    assert heads == [[0], [], [0, 0]]
+    assert batch.dependencies().nodes.parent.tolist() == [-1, -1, -1]
 
 
 def test_dependencies_of_many_trees():

@@ -100,6 +100,24 @@ def test_a_rule_set_is_data():
         del RULES["test last"]
 
 
+STARRED = [  # table, punctuation, coordination, tree, its head
+    ("VP l VB *\n* l", ". ,", "CC", "(VP (VBD did) (RB so) (* not))", "not"),
+    ("VP r VB\n* r", "*", "CC", "(VP (VBD did) (RB so) (* not))", "so"),
+    ("NP r NN\n* r", ". ,", "* CC", "(NP (NN a) (* b) (VB c))", "a"),
+    ("NP r NN\n* r", ". ,", "* CC", "(NP (VB a) (* b) (NN c))", "a"),
+]
+
+
+@pytest.mark.parametrize("case", STARRED)
+def test_a_star_is_a_label_too(case):
+    """The tag of «not» in the Brown corpus; as a row it stands for all labels without one."""
+    RULES["test star"] = HeadRules("a test", *case[:3])
+    try:
+        assert heads(case[3], "test star")[case[4]] is None
+    finally:
+        del RULES["test star"]
+
+
 def test_every_rule_set_gives_every_word_one_head():
     trees = [oracles.random_tree(random.Random(seed), 40) for seed in range(20)]
     batch = tm.TreeBatch.from_brackets([oracles.brackets(tree) for tree in trees])
