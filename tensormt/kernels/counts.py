@@ -123,7 +123,7 @@ class Tables(NamedTuple):
     One table for every order, side and segment; `sizes` [D,S,B] are their numbers of occurrences.
     """
 
-    tables: list[Counter[int]]
+    tables: list[dict[int, int]]
     sizes: Tensor
 
     @classmethod
@@ -131,7 +131,7 @@ class Tables(NamedTuple):
         """From the keys of all sides, whose trees stand side after side."""
         sizes = torch.bincount(keys.group, minlength=orders * sides * segments)
         values = iter(keys.key.tolist())
-        tables = [Counter(islice(values, size)) for size in sizes.tolist()]
+        tables = [Counter(islice(values, size)) if size else {} for size in sizes.tolist()]
         return cls(tables, sizes.view(orders, sides, segments))
 
     def totals(self, side: int) -> Tensor:
@@ -146,7 +146,7 @@ class Tables(NamedTuple):
             first = order * sides * segments + segment
             own = self.tables[first]
             most: dict[int, int] = {}
-            for ref in refs:
+            for ref in refs if own else ():
                 other = self.tables[first + ref * segments]
                 for key in own.keys() & other.keys():
                     most[key] = max(most.get(key, 0), other[key])
