@@ -58,9 +58,8 @@ def sort_groups(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Values of several sides, (values [m], group [m]) each, sorted within every group.
 
-    Values are int64 below the largest one; the groups of a side rise (those of fewer than FEW
-    values need not), in 0…G-1. Returns the values [n] of all sides, group after group, their groups
-    [n], and where each group starts [G].
+    Values are int64 below the largest one; the groups of a side rise, in 0…G-1. Returns the values
+    [n] of all sides, group after group, their groups [n], and where each group starts [G].
     """
     if sides[0][0].device.type == "cpu":
         few = sum(values.shape[0] for values, _ in sides) < FEW

@@ -113,11 +113,11 @@ def joined(nodes: Nodes, names: Tensor, words: Tensor | None, segments: int) -> 
     assert max(nodes.trees, len(nodes)) <= 1 << _TREE_BITS
     inner, production, position = _productions(nodes, names, words)
     tree = take(nodes.segment, inner)
-    packed, segment, _ = sort_groups(
-        [((production << _PLACE_BITS) | inner, tree % max(segments, 1))], segments
-    )
-    node = packed & ((1 << _PLACE_BITS) - 1)
-    key = (segment << _NAME_BITS) | (packed >> _PLACE_BITS)
+    group = (tree % max(segments, 1)) << _NAME_BITS
+    packed = sort(((group | production) << _TREE_BITS) | inner)
+    node = packed & ((1 << _TREE_BITS) - 1)
+    key = packed >> _TREE_BITS
+    segment = key >> _NAME_BITS
     # nodes of one production stand tree after tree: all but those of the first meet their own
     tree = take(nodes.segment, node)
     own = (key << _TREE_BITS) | tree
