@@ -84,6 +84,8 @@ def names_of(values: Any, what: str) -> list[str]:
 
 def half_character(text: str) -> str:
     """The first character that has no UTF-8 form, half of a surrogate pair; "" where all have."""
+    if text.isascii():
+        return ""
     try:
         text.encode()
     except UnicodeEncodeError as error:

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from itertools import islice, product
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -36,7 +36,6 @@ __all__ = [
     "Labels",
     "Sides",
     "Tables",
-    "Tally",
     "clipped",
     "occurrences",
     "orders",
@@ -90,20 +89,8 @@ def totals(keys: Keys, groups: int) -> Tensor:
     return zeros.index_add_(0, keys.group, torch.ones_like(keys.group))
 
 
-class Tally(Protocol):
-    """Counts of G groups on several sides, the first of which is the hypothesis."""
-
-    def totals(self, side: int) -> Tensor:
-        """Number of occurrences on a side, int64 [G]."""
-        ...
-
-    def clipped(self, refs: Sequence[int]) -> Tensor:
-        """Clipped matches of the hypothesis's keys in some of the other sides, int64 [G]."""
-        ...
-
-
 class Sides(NamedTuple):
-    """The keys of every side."""
+    """The keys of every side, the first of which is the hypothesis."""
 
     keys: Sequence[Keys]
     groups: int
@@ -118,7 +105,7 @@ class Sides(NamedTuple):
 
 
 class Tables(NamedTuple):
-    """Few keys, counted by Python's own tables: the calls of a sort take longer.
+    """The same of few keys, counted by Python's own tables: the calls of a sort take longer.
 
     One table for every order, side and segment; `sizes` [D,S,B] are their numbers of occurrences.
     """

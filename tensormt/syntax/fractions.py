@@ -25,7 +25,7 @@ from torch import Tensor
 from tensormt.explanation import Explanation
 from tensormt.given import one_of, whole
 from tensormt.kernels.arrays import nonzero, take
-from tensormt.kernels.counts import Keys, Sides, Tables, Tally
+from tensormt.kernels.counts import Keys, Sides, Tables
 from tensormt.kernels.lengths import brevity_penalty, closest
 from tensormt.kernels.matches import Occurrences, items
 from tensormt.kernels.nodes import Nodes
@@ -90,7 +90,7 @@ class Fractions(TreeMetric):
         """The keys of aligned batches of the trees that are compared."""
         return Sides([self.keys(batch) for batch in batches], len(batches[0]) * self.orders)
 
-    def _rows(self, refs: Sequence[TreeBatch], tally: Tally) -> Tensor:
+    def _rows(self, refs: Sequence[TreeBatch], tally: Sides | Tables) -> Tensor:
         """The statistics, given the counts of the hypothesis and the references."""
         size = len(refs[0])
         every = range(1, 1 + len(refs))
@@ -144,9 +144,10 @@ class Fractions(TreeMetric):
         trees, *others = (self.trees(batch) for batch in (hyp, *refs))
         only = None
         if self.balance in ("recall", "f1"):
+            (own, *keys), groups = self._keyed([trees, *others])
             rows = [
-                self.score(self._rows([ref], self._keyed([trees, ref])), segment=True)
-                for ref in others
+                self.score(self._rows([ref], Sides([own, key], groups)), segment=True)
+                for ref, key in zip(others, keys, strict=True)
             ]
             present = (ref.lengths > 0 for ref in others)
             scores = [torch.where(p, row, -1.0) for p, row in zip(present, rows, strict=True)]
