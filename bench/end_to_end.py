@@ -27,10 +27,10 @@ from pathlib import Path
 import torch
 
 import tensormt as tm
-from tensormt.data.corpora import Corpus
+from tensormt.data.corpus import Corpus
 from tensormt.registry import METRICS
 from tensormt.scoring import Scorer, Sums, run
-from tensormt.trees.sources import Written
+from tensormt.trees.sources import TreesAsText
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 
@@ -68,7 +68,7 @@ def cost(segments: int, sample: int = 400) -> dict[str, float]:
         assert torch.allclose(scores, again.segments[name], rtol=0, atol=1e-12)
 
     start = time.process_time()
-    scorer = Scorer(list(METRICS), Written())
+    scorer = Scorer(list(METRICS), TreesAsText())
     sums = Sums()
     for chunk, found in run(scorer, Corpus.of_lists({"a": lines[0]}, lines[1:])):
         sums.add(found, chunk.docs)

@@ -19,10 +19,10 @@ from pathlib import Path
 import torch
 
 from tensormt.parser import Parser
+from tensormt.parser.char_features import spell, symbol
 from tensormt.parser.dependency_fitting import attachment
 from tensormt.parser.dependency_treebank import Sentence, read_language
 from tensormt.parser.model import dependency_parser, supar_arcs
-from tensormt.parser.spelling import spell, symbol
 
 Spans = list[tuple[int, int]]
 

@@ -34,7 +34,7 @@ from end_to_end import different, high_water, parses, stream
 from fair import machine
 
 import tensormt as tm
-from tensormt.reading import Trees
+from tensormt.inputs import Trees
 from tensormt.registry import make
 
 ROOT = Path(__file__).resolve().parent.parent

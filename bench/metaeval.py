@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 
 from tensormt.metaeval import STATISTICS, agreement, exchange, soft_pairwise_accuracy
-from tensormt.metaeval.soft_exchanges import exchange_spa
+from tensormt.metaeval.spa_permutation import exchange_spa
 
 # statistic, grouping, units
 TESTS = [

@@ -36,7 +36,7 @@ import tensormt as tm
 from tensormt.train.functional import scores
 from tensormt.train.mbr import best, nbest
 from tensormt.train.rewards import Reward
-from tensormt.train.textreward import TextReward
+from tensormt.train.text_reward import TextReward
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "examples"))
 

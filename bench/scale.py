@@ -43,7 +43,7 @@ import pyarrow.parquet as pq
 import torch
 
 import tensormt as tm
-from tensormt.data.rowgroups import batches, open_parquet
+from tensormt.data.parquet_splits import batches, open_parquet
 from tensormt.scale import score_files
 
 BLOCK = 20_000

@@ -30,7 +30,7 @@ MODULES = [
     "tensormt.metric",
     "tensormt.registry",
     "tensormt.train.functional",
-    "tensormt.train.states",
+    "tensormt.train.torchmetrics_wrapper",
 ]
 
 

@@ -28,7 +28,7 @@ from trl import GRPOConfig, GRPOTrainer
 
 import tensormt as tm
 from tensormt.train import TextReward
-from tensormt.train.ids import decoded
+from tensormt.train.special_tokens import decoded
 
 DETERMINERS = {"la": "the", "lo": "a", "mia": "my", "via": "your"}
 NOUNS = {"kato": "cat", "hundo": "dog", "birdo": "bird", "knabo": "boy", "muso": "mouse"}

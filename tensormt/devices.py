@@ -7,12 +7,12 @@ from typing import Any
 import torch
 
 from tensormt.errors import TensorMTError
-from tensormt.typed import described
+from tensormt.options import describe
 
-__all__ = ["device_named"]
+__all__ = ["resolve_device"]
 
 
-def device_named(device: Any = None) -> torch.device:
+def resolve_device(device: Any = None) -> torch.device:
     """None is the CPU, "auto" is CUDA where there is one; else a name or a device of torch."""
     if isinstance(device, str) and device == "auto":
         device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -24,7 +24,7 @@ def device_named(device: Any = None) -> torch.device:
             raise TypeError
     except (RuntimeError, TypeError, ValueError):
         raise TensorMTError(
-            f"there is no device {described(device)}: expected 'cpu', 'cuda' or 'auto'"
+            f"there is no device {describe(device)}: expected 'cpu', 'cuda' or 'auto'"
         ) from None
     if found.type == "cuda" and not torch.cuda.is_available():
         raise TensorMTError("no CUDA device is available here: use cpu or auto")

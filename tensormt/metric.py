@@ -7,7 +7,7 @@ of its rows, a bootstrap `score(weights @ s)`, many machines a sum. The first st
 the number of segments (1 in every row): metrics that smooth single segments but not sums (HWCM,
 BM) see from it which of the two they hold.
 
-What `hyp` and `refs` are is said by `reads`: tokens or trees (tensormt.reading). Whatever a class
+What `hyp` and `refs` are is said by `reads`: tokens or trees (tensormt.inputs). Whatever a class
 defines as `statistics`, `explain`, `fit` and `score` is given only what was checked: batches that
 fit `reads`, rows of the right width.
 """
@@ -22,12 +22,12 @@ from typing import Any, ClassVar, Generic, TypeVar
 import torch
 from torch import Tensor
 
-from tensormt.data.lines import items_of
+from tensormt.data.coercion import as_list
 from tensormt.errors import NoExplanation, TensorMTError
 from tensormt.explanation import Explanation
-from tensormt.given import flag, numbers, optional
-from tensormt.reading import BATCHES, Reading, reads_trees
-from tensormt.typed import described
+from tensormt.inputs import BATCHES, Input, reads_trees
+from tensormt.options import describe
+from tensormt.validation import boolean, optional, tensor_of
 from tensormt.version import __version__
 
 __all__ = ["Metric", "check_aligned"]
@@ -64,7 +64,7 @@ class Metric(ABC, Generic[Batch]):
 
     @property
     @abstractmethod
-    def reads(self) -> Reading:
+    def reads(self) -> Input:
         """What the metric reads of a text, tokens or trees."""
 
     @abstractmethod
@@ -125,7 +125,7 @@ class Metric(ABC, Generic[Batch]):
         return reads_trees(self.reads)
 
     @property
-    def awaits_counts(self) -> bool:
+    def needs_fit(self) -> bool:
         """Whether counts over all references have to be gathered first, with `fit`."""
         return False
 
@@ -138,7 +138,7 @@ class Metric(ABC, Generic[Batch]):
     ) -> dict[Hashable, float]:
         """The score of every document, given the document id of each of the B segments."""
         self._check_batches([hyp])
-        ids = items_of(ids, "ids")
+        ids = as_list(ids, "ids")
         if len(ids) != len(hyp):
             raise TensorMTError(
                 f"{len(ids)} document ids for {len(hyp)} segments: give one id for each segment"
@@ -161,19 +161,19 @@ class Metric(ABC, Generic[Batch]):
             )
         if isinstance(batches, str | bytes) or not isinstance(batches, Iterable):
             raise TensorMTError(
-                f"{self.name} takes a list of R batches of references, got {described(batches)}"
+                f"{self.name} takes a list of R batches of references, got {describe(batches)}"
             )
         try:
             found = batches if isinstance(batches, Sequence) else list(batches)
         except TypeError:  # an array of no dimension
-            raise TensorMTError(f"{self.name} cannot read {described(batches)}") from None
+            raise TensorMTError(f"{self.name} cannot read {describe(batches)}") from None
         for batch in found:
             self.reads.check(self.name, batch)
         return found
 
     def _check_rows(self, statistics: Any) -> Tensor:
         """Statistics of this metric."""
-        rows: Tensor = numbers("K", more=True)(statistics, "statistics")
+        rows: Tensor = tensor_of("K", more=True)(statistics, "statistics")
         if self.width not in (-1, rows.shape[-1]):
             raise TensorMTError(
                 f"statistics of shape {list(rows.shape)}: {self.name} has {self.width} of them, in "
@@ -235,7 +235,7 @@ def _score(define: Callable[..., Tensor]) -> Callable[..., Tensor]:
     @wraps(define)
     def score(self: Metric[Any], statistics: Any, *, segment: Any = None) -> Tensor:
         return define(
-            self, self._check_rows(statistics), segment=optional(flag)(segment, "segment")
+            self, self._check_rows(statistics), segment=optional(boolean)(segment, "segment")
         )
 
     return score

@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from tensormt.errors import TensorMTError
-from tensormt.typed import Name, Number, Option, Whole, YesNo, described, shown
+from tensormt.options import Boolean, Choice, Integer, Number, Option, describe, format_value
 
 if TYPE_CHECKING:
     from tensormt.metric import Metric
@@ -47,39 +47,39 @@ class Entry:
 
 
 def _order(default: int) -> Option:
-    return Whole("max_order", default, "the longest n-grams that count", 1, 100)
+    return Integer("max_order", default, "the longest n-grams that count", 1, 100)
 
 
 def _depth(name: str, default: int, meaning: str) -> Option:
-    return Whole(name, default, meaning, 1, 1000)
+    return Integer(name, default, meaning, 1, 1000)
 
 
 def _text(lowercase: bool) -> tuple[Option, ...]:
     names = ("13a", "none", "char")
     return (
-        Name("tokenize", "13a", "how text is cut", names, "a tokeniser of sacrebleu"),
-        YesNo("lowercase", lowercase, "compare in lower case"),
+        Choice("tokenize", "13a", "how text is cut", names, "a tokeniser of sacrebleu"),
+        Boolean("lowercase", lowercase, "compare in lower case"),
     )
 
 
-_INFO = Name("info", "testset", "whose references give the information", ("testset", "segment"))
+_INFO = Choice("info", "testset", "whose references give the information", ("testset", "segment"))
 _WEIGHTS = (
-    Name("weighting", "recurrence", "how n-grams are weighted", ("recurrence", "zipf")),
-    Name(
+    Choice("weighting", "recurrence", "how n-grams are weighted", ("recurrence", "zipf")),
+    Choice(
         "recurrence",
         "references",
         "what recurrence counts, references with the n-gram or all its occurrences",
         ("references", "occurrences"),
     ),
 )
-_BALANCE = Name(
+_BALANCE = Choice(
     "balance",
     "precision",
     "precision is the paper's, the others have a penalty for short output",
     ("precision", "recall", "f1", "brevity"),
 )
-_LEXICAL = YesNo("lexical", False, "compare the words too, not the labels alone")
-_RULES = Name(
+_LEXICAL = Boolean("lexical", False, "compare the words too, not the labels alone")
+_RULES = Choice(
     "rules", "collins", "head rules that make dependencies", ("collins", "yamada"), "your own"
 )
 _DECAY = Number("decay", 1.0, "how much larger subtrees weigh, 1 is the paper's", 0, 1, True)
@@ -90,13 +90,13 @@ ENTRIES: dict[str, Entry] = {
         "BLEU with sacrebleu's numbers, 0 to 100",
         (
             _order(4),
-            Name(
+            Choice(
                 "smooth",
                 "exp",
                 "what a precision without a match becomes",
                 ("none", "floor", "add-k", "exp", "epsilon"),
             ),
-            YesNo(
+            Boolean(
                 "effective_order",
                 None,
                 "leave out orders that the hypothesis is too short for, None: in single segments",
@@ -127,12 +127,14 @@ ENTRIES: dict[str, Entry] = {
         "ngram.ChrF",
         "chrF and chrF++ with sacrebleu's numbers, 0 to 100",
         (
-            Whole("char_order", 6, "the longest n-grams of characters that count", 1, 100),
-            Whole("word_order", 0, "the longest n-grams of words that count, 2 is chrF++", 0, 100),
+            Integer("char_order", 6, "the longest n-grams of characters that count", 1, 100),
+            Integer(
+                "word_order", 0, "the longest n-grams of words that count, 2 is chrF++", 0, 100
+            ),
             Number("beta", 2, "how much recall weighs against precision", 0, 1000, True),
-            YesNo("lowercase", False, "compare in lower case"),
-            YesNo("whitespace", False, "count white space as characters"),
-            YesNo("eps_smoothing", False, "average F over the orders, as Moses and nltk do"),
+            Boolean("lowercase", False, "compare in lower case"),
+            Boolean("whitespace", False, "count white space as characters"),
+            Boolean("eps_smoothing", False, "average F over the orders, as Moses and nltk do"),
         ),
     ),
     "stm": Entry(
@@ -150,7 +152,7 @@ ENTRIES: dict[str, Entry] = {
             _depth("max_length", 4, "the longest chains that count"),
             _BALANCE,
             _RULES,
-            YesNo("labels", False, "compare the names of arcs too, of dependency sources"),
+            Boolean("labels", False, "compare the names of arcs too, of dependency sources"),
         ),
     ),
     "dstm": Entry(
@@ -212,7 +214,7 @@ def read_options(name: str, text: str) -> dict[str, Any]:
             raise TensorMTError(
                 f"metric '{name}:{text}': {item!r} is "
                 f"{'given twice' if key in found else f'no option of {name}'}, write for example "
-                f"{name}:{first.name}={shown(first.default)} (options: {', '.join(known)})"
+                f"{name}:{first.name}={format_value(first.default)} (options: {', '.join(known)})"
             )
         try:
             found[key] = known[key].read(value)
@@ -228,7 +230,7 @@ def parse_spec(spec: str) -> tuple[str, dict[str, Any]]:
     ('stm', {'max_depth': 3, 'balance': 'f1', 'lexical': False})
     """
     if not isinstance(spec, str):
-        raise TensorMTError(f"a metric is named by a text such as 'bleu', got {described(spec)}")
+        raise TensorMTError(f"a metric is named by a text such as 'bleu', got {describe(spec)}")
     name, _, rest = spec.partition(":")
     return name, read_options(name, rest)
 
@@ -282,7 +284,7 @@ def _combined(kind: str, spec: str) -> Metric[Any]:
 
 def _learned(path: str) -> Metric[Any]:
     """A metric with the weights of a file that tensormt.train.Learned wrote."""
-    from tensormt.syntax.weighted import Weighted, load_weights
+    from tensormt.syntax.learned_weights import Weighted, load_weights
 
     spec, theta = load_weights(path)
     return Weighted(make(spec), theta)

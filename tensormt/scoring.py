@@ -17,16 +17,16 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from tensormt.data.corpora import Chunk, Corpus
-from tensormt.data.lines import check_order, items_of, lines_of, names_of, streams_of
-from tensormt.devices import device_named
+from tensormt.data.coercion import as_lines, as_list, as_names, as_streams, check_order
+from tensormt.data.corpus import Chunk, Corpus
+from tensormt.devices import resolve_device
 from tensormt.errors import SegmentError, TensorMTError
-from tensormt.kernels.exact import carried, from_words, to_words
+from tensormt.kernels.fixed_point import from_words, normalize_carries, to_words
 from tensormt.metric import Metric
+from tensormt.prepared import Texts, signature
 from tensormt.registry import make
-from tensormt.texts import Texts, signature
 from tensormt.trees.batch import TreeBatch
-from tensormt.trees.sources import Aligned, TreeSource, Written
+from tensormt.trees.sources import PreparsedTrees, TreesAsText, TreeSource
 
 __all__ = ["CHUNK", "Result", "Scorer", "Sums", "run", "score"]
 
@@ -42,12 +42,12 @@ class Scorer:
     def __init__(
         self,
         metrics: Iterable[str | Metric[Any]],
-        trees: TreeSource | Aligned | None = None,
+        trees: TreeSource | PreparsedTrees | None = None,
         device: str | torch.device | None = None,
     ) -> None:
         """`trees` makes trees of segments, where a metric reads them."""
         self.metrics: dict[str, Metric[Any]] = _named(metrics)
-        self.trees, self.device = trees, device_named(device)
+        self.trees, self.device = trees, resolve_device(device)
 
     @property
     def needs_trees(self) -> bool:
@@ -56,7 +56,7 @@ class Scorer:
 
     def count(self, corpus: Corpus, size: int = CHUNK) -> None:
         """Count the n-grams of all references, where a metric needs it."""
-        waiting = [metric for metric in self.metrics.values() if metric.awaits_counts]
+        waiting = [metric for metric in self.metrics.values() if metric.needs_fit]
         if not waiting:
             return
         for chunk in corpus.chunks(size, hyps=False):
@@ -67,7 +67,7 @@ class Scorer:
     def texts(self, streams: Sequence[Sequence[str | None]], chunk: Chunk) -> Texts:
         """Streams of a chunk, with the source of trees."""
         trees: Any = self.trees
-        if isinstance(trees, Aligned):
+        if isinstance(trees, PreparsedTrees):
             trees = trees.rows(chunk.start, len(chunk))
         return Texts(streams, trees, self.device, chunk.start + 1)
 
@@ -111,8 +111,8 @@ class Scorer:
 class Sums:
     """Summed statistics: of the corpus and of every document, by system and metric.
 
-    All are summed in words (tensormt.kernels.exact), so that neither the size of the chunks nor the
-    number of processes can be seen in a score.
+    All are summed in words (tensormt.kernels.fixed_point), so that neither the size of the chunks
+    nor the number of processes can be seen in a score.
     """
 
     def __init__(self) -> None:
@@ -147,7 +147,7 @@ class Sums:
 
     def _add(self, system: str, name: str, total: Tensor) -> None:
         totals = self.corpus.setdefault(system, {})
-        totals[name] = carried(totals[name] + total) if name in totals else total
+        totals[name] = normalize_carries(totals[name] + total) if name in totals else total
 
     def _add_documents(self, system: str, name: str, index: Tensor, words: Tensor) -> None:
         """Add words [1 or 3,n,K] to the documents with the numbers of the index [n]."""
@@ -155,7 +155,7 @@ class Sums:
         table = _with_rows(tables.get(name, words[:, :0]), len(self._numbers))
         table.index_add_(1, index, words)
         if len(words) > 1:
-            table[:, index] = carried(table[:, index])
+            table[:, index] = normalize_carries(table[:, index])
         tables[name] = table
 
     def scores(self, metrics: Mapping[str, Metric[Any]]) -> dict[str, dict[str, float]]:
@@ -276,12 +276,12 @@ def score(
     >>> round(result.corpus["bm"], 4), result.signatures["bm"].split("|")[0]
     (0.0, 'BM')
     """
-    hyps, streams = lines_of(hyps, "hyps"), streams_of(refs)
+    hyps, streams = as_lines(hyps, "hyps"), as_streams(refs)
     if not streams:
         raise TensorMTError("no reference given: refs is a list of at least one stream")
     check_order(len(hyps), streams)
     scorer = Scorer(metrics, device=device)
-    ids = None if docs is None else names_of(docs, "docs")
+    ids = None if docs is None else as_names(docs, "docs")
     corpus = Corpus.of_lists({"": hyps}, streams, ids)
     if not isinstance(trees, bool):
         if not isinstance(trees, tuple | list) or len(trees) != 2:
@@ -289,10 +289,10 @@ def score(
                 "trees is True, or (trees of hyps, [trees of each stream of refs]): got "
                 f"{type(trees).__name__}"
             )
-        batches = [_batch(lines) for lines in (trees[0], *items_of(trees[1], "trees of refs"))]
-        scorer.trees = Aligned(batches, [len(hyps), *(len(stream) for stream in streams)])
+        batches = [_batch(lines) for lines in (trees[0], *as_list(trees[1], "trees of refs"))]
+        scorer.trees = PreparsedTrees(batches, [len(hyps), *(len(stream) for stream in streams)])
     elif trees:
-        scorer.trees = Written()
+        scorer.trees = TreesAsText()
     elif scorer.needs_trees:
         from tensormt.parser.cache import tree_source
 
@@ -313,13 +313,13 @@ def score(
 def _batch(trees: Lines) -> TreeBatch:
     if isinstance(trees, TreeBatch):
         return trees
-    return TreeBatch.from_brackets(lines_of(trees, "trees"))
+    return TreeBatch.from_brackets(as_lines(trees, "trees"))
 
 
 def _named(metrics: Any) -> dict[str, Metric[Any]]:
     """Metrics by what they are called: as typed, or the name of an object in lower case."""
     single = isinstance(metrics, str | Metric | type)
-    given = [] if single or not isinstance(metrics, Iterable) else items_of(metrics, "metrics")
+    given = [] if single or not isinstance(metrics, Iterable) else as_list(metrics, "metrics")
     if not given:
         raise TensorMTError("metrics is a list of at least one name, such as ['bleu']")
     found: dict[str, Metric[Any]] = {}

@@ -12,12 +12,12 @@ import torch
 import tensormt
 import tensormt as tm
 from tensormt.command.main import main
+from tensormt.inputs import Tokens, Trees
 from tensormt.metric import Metric, check_aligned
-from tensormt.reading import Tokens, Trees
+from tensormt.options import Integer
 from tensormt.registry import ENTRIES, Entry, make
-from tensormt.train.states import TorchScore
-from tensormt.train.textreward import TextReward
-from tensormt.typed import Whole
+from tensormt.train.text_reward import TextReward
+from tensormt.train.torchmetrics_wrapper import TorchScore
 
 
 class Length(Metric):
@@ -75,7 +75,7 @@ def entries(monkeypatch):
     """What the README asks for: the classes in a room, an entry each."""
     monkeypatch.setattr(tensormt.ngram, "Length", Length, raising=False)
     monkeypatch.setattr(tensormt.syntax, "Depth", Depth, raising=False)
-    option = Whole("power", 1, "how much it hurts", 1, 9)
+    option = Integer("power", 1, "how much it hurts", 1, 9)
     monkeypatch.setitem(ENTRIES, "length", Entry("ngram.Length", "how near lengths are", (option,)))
     monkeypatch.setitem(ENTRIES, "depth", Entry("syntax.Depth", "how near depths are", ()))
 

@@ -89,7 +89,9 @@ def test_names_and_files_that_documents_mention_exist(path):
     text = path.read_text(encoding="utf-8")
     for name in re.findall(r"`(tensormt(?:\.\w+)+)`", FENCE.sub("", text)):
         assert exists(name), f"{path.name} mentions {name}, which is not there"
-    for name in re.findall(r"\b((?:tensormt|tests|bench|examples|docs)/[\w/.]*\w/?)", text):
+    for name in re.findall(
+        r"\b((?:tensormt|tests|bench|experiments|examples|docs)/[\w/.]*\w/?)", text
+    ):
         assert (ROOT / name).exists(), f"{path.name} mentions {name}, which is not there"
     for target in re.findall(r"\]\((?![a-z]+:|#)([^)#]+)", text):
         assert (path.parent / target).exists(), f"{path.name} links to {target}, which is not there"

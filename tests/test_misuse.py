@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import tensormt as tm
-from tensormt.given import chosen, given, many, numbers, weights, whole
+from tensormt.validation import count_weights, integer, list_of, resolve_index, tensor_of, validate
 
 NAMES = list(misuse.calls())
 
@@ -46,7 +46,7 @@ def test_the_harness_finds_what_is_wrong(monkeypatch):
 
 
 def test_arguments_are_checked_by_name_and_place():
-    @given(size=whole(1, 9), other=whole())
+    @validate(size=integer(1, 9), other=integer())
     def function(a, size=3):
         """Words."""
         return a, size
@@ -67,17 +67,17 @@ def test_places():
     """An index is read as Python reads it from a list."""
     items = list(range(5))
     for index in (0, 4, -1, -5, slice(1, 3), slice(None), slice(4, 1, -2), slice(9, 20)):
-        places = chosen(index, 5, "items")
+        places = resolve_index(index, 5, "items")
         found = items[places] if isinstance(places, slice) else places.tolist()
         assert found == (items[index] if isinstance(index, slice) else [items[index]])
-    assert chosen([4, -5, 0], 5, "items").tolist() == [4, 0, 0]
-    assert chosen([], 5, "items").tolist() == []
-    assert chosen([True, False, True, False, False], 5, "items").tolist() == [0, 2]
+    assert resolve_index([4, -5, 0], 5, "items").tolist() == [4, 0, 0]
+    assert resolve_index([], 5, "items").tolist() == []
+    assert resolve_index([True, False, True, False, False], 5, "items").tolist() == [0, 2]
     for bad in (5, -6, [5], [True], torch.tensor([9])):
         with pytest.raises(IndexError):
-            chosen(bad, 5, "items")
+            resolve_index(bad, 5, "items")
         with pytest.raises(tm.TensorMTError):
-            chosen(bad, 5, "items")
+            resolve_index(bad, 5, "items")
 
 
 def test_a_mask_of_truth_values_chooses_segments():
@@ -103,15 +103,15 @@ def test_one_batch_is_no_list_of_references():
 
 
 def test_tensors():
-    kind = numbers("systems", "segments")
+    kind = tensor_of("systems", "segments")
     table = torch.zeros(2, 3)
     assert kind(table, "scores") is table
     with pytest.raises(tm.TensorMTError, match=r"scores is Tensor of shape \[3\].*\[systems, seg"):
         kind(table[0], "scores")
     with pytest.raises(tm.TensorMTError, match="less than 0 times"):
-        weights(torch.tensor([1, -1]), "mask")
+        count_weights(torch.tensor([1, -1]), "mask")
     with pytest.raises(tm.TensorMTError, match=r"numbers\[1\] is 'a', expected a number"):
-        many(int, "a number")([1, "a"], "numbers")
+        list_of(int, "a number")([1, "a"], "numbers")
 
 
 def test_a_metric_of_ones_own_is_checked_too():

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import tensormt as tm
 from tensormt.command.listing import run as print_list
+from tensormt.options import Boolean, Choice, Integer, Number
 from tensormt.registry import ENTRIES, METRICS, make, options, parse_spec
-from tensormt.typed import Name, Number, Whole, YesNo
 
 
 def test_every_metric_is_registered_with_its_options():
@@ -49,7 +49,7 @@ def test_declarations_are_those_of_the_classes(name):
 
 
 def _ends(option):
-    if isinstance(option, Whole):
+    if isinstance(option, Integer):
         yield from [(option.low, option.low - 1), (option.high, option.high + 1)]
         yield from [(option.low, True), (option.low, 1.5), (option.low, "2")]
     elif isinstance(option, Number):
@@ -57,10 +57,10 @@ def _ends(option):
         yield from [(top, -1.0), (top, math.inf), (top, math.nan), (top, True), (top, "1")]
         if option.above:
             yield top, option.low
-    elif isinstance(option, YesNo):
+    elif isinstance(option, Boolean):
         yield from [(True, "false"), (False, 1), (True, "yes")]
     else:
-        assert isinstance(option, Name)
+        assert isinstance(option, Choice)
         yield from [(choice, "other") for choice in option.choices]
         yield option.choices[0], 7
 

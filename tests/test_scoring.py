@@ -14,8 +14,8 @@ import torch
 
 import tensormt as tm
 from tensormt import scoring
-from tensormt.command import options as command_options
-from tensormt.data.corpora import Corpus
+from tensormt.command import arguments
+from tensormt.data.corpus import Corpus
 from tensormt.parser.cache import CachedParser
 from tensormt.registry import make
 from tensormt.scoring import Scorer, Sums, run
@@ -201,9 +201,9 @@ def test_half_a_character_is_named_with_its_segment(metric):
 def test_unusable_home_of_the_cache_is_no_obstacle(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    monkeypatch.setattr(command_options, "load_parser", lambda args: Flat())
+    monkeypatch.setattr(arguments, "load_parser", lambda args: Flat())
     args = argparse.Namespace(cache=None, no_cache=False)
-    trees = command_options.trees_for(args, [tm.STM()])
+    trees = arguments.trees_for(args, [tm.STM()])
     with pytest.warns(UserWarning, match="going on without a parse cache"):
         found = trees(["a"])
     assert found.to_brackets() == ["(S (T1 a))"]

@@ -2,7 +2,7 @@
 
 import torch
 
-from tensormt.parser import model, store
+from tensormt.parser import checkpoint, model
 
 SIZES = {
     "n_embed": 8, "n_pretrained": 8, "n_feat_embed": 6, "n_char_embed": 5, "n_char_hidden": 10,
@@ -33,5 +33,5 @@ def write(folder, seed=2, **more):
     made = model.build_dependency(found)
     for weight in made.parameters():
         torch.nn.init.normal_(weight, std=0.5)
-    store.save(folder, made, found)
+    checkpoint.save(folder, made, found)
     return found

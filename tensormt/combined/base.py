@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from typing import Any, TypeVar
 
-from tensormt.given import many
+from tensormt.inputs import CompositeInput, views
 from tensormt.metric import Metric
-from tensormt.reading import Several, views
+from tensormt.validation import list_of
 
 __all__ = ["Combined"]
 
@@ -19,9 +19,9 @@ class Combined(Metric[Any]):
     """A metric of metrics; batches are Views, or one batch that all members read."""
 
     def __init__(self, metrics: Sequence[Metric[Any]]) -> None:
-        self.metrics = list(many(Metric, "a metric, as tm.BLEU()", 2)(metrics, "metrics"))
+        self.metrics = list(list_of(Metric, "a metric, as tm.BLEU()", 2)(metrics, "metrics"))
         # for counts of all references
-        self._waiting = [metric.awaits_counts for metric in self.metrics]
+        self._waiting = [metric.needs_fit for metric in self.metrics]
 
     def __copy__(self: Self) -> Self:
         """A copy with members of its own, so that what it counts stays with it."""
@@ -30,14 +30,14 @@ class Combined(Metric[Any]):
         return new
 
     @property
-    def reads(self) -> Several:
+    def reads(self) -> CompositeInput:
         """What the members read, side by side."""
-        return Several(tuple(metric.reads for metric in self.metrics))
+        return CompositeInput(tuple(metric.reads for metric in self.metrics))
 
     @property
-    def awaits_counts(self) -> bool:
+    def needs_fit(self) -> bool:
         """Whether a member has yet to be given counts over all references."""
-        return any(metric.awaits_counts for metric in self.metrics)
+        return any(metric.needs_fit for metric in self.metrics)
 
     def fit(self: Self, refs: Sequence[Any]) -> Self:
         """Count what the members need of all references, or of one more piece of them."""

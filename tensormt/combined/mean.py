@@ -18,8 +18,8 @@ from torch import Tensor
 from tensormt.combined.base import Combined
 from tensormt.errors import TensorMTError
 from tensormt.explanation import Explanation, Part
+from tensormt.inputs import view, views
 from tensormt.metric import Metric
-from tensormt.reading import view, views
 
 __all__ = ["Mean"]
 

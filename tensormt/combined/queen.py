@@ -19,11 +19,11 @@ from torch import Tensor
 from tensormt.combined.base import Combined
 from tensormt.errors import NoExplanation, SegmentError
 from tensormt.explanation import Explanation
+from tensormt.inputs import view, views
 from tensormt.kernels.arrays import nonzero
-from tensormt.kernels.inversions import settled
-from tensormt.kernels.triples import set_counts, triple_weights
+from tensormt.kernels.kendall import round_for_ties
+from tensormt.kernels.queen_counts import set_counts, triple_weights
 from tensormt.metric import Metric
-from tensormt.reading import view, views
 
 __all__ = ["Queen"]
 
@@ -61,7 +61,11 @@ class Queen(Combined):
             mm.append(_table(metric, models, models, pairs & others))
         weight = triple_weights(some, present, "pairs")
         passed = set_counts(
-            settled(torch.stack(am, -1)), settled(torch.stack(mm, -1)), weight, "pairs", 2
+            round_for_ties(torch.stack(am, -1)),
+            round_for_ties(torch.stack(mm, -1)),
+            weight,
+            "pairs",
+            2,
         )
         score = passed[:, 0, 1] / weight.sum((1, 2, 3)).clamp_min(1).to(torch.float64)
         return torch.stack([torch.ones_like(score), score], 1)

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from tensormt.command import options
+from tensormt.command import arguments
 from tensormt.command.progress import Progress
 from tensormt.data import tables
 
@@ -42,7 +42,7 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    options.add_inputs(parser, ["bleu", "stm", "hwcm"])
+    arguments.add_inputs(parser, ["bleu", "stm", "hwcm"])
     tests = parser.add_mutually_exclusive_group()
     tests.add_argument(
         "--paired-bs",
@@ -78,12 +78,12 @@ def run(args: argparse.Namespace) -> int:
     from tensormt.scoring import run as run_scorer
     from tensormt.significance import compare
 
-    corpus, scorer = options.load(args)
-    shown = options.names(corpus.systems)
+    corpus, scorer = arguments.load(args)
+    shown = arguments.names(corpus.systems)
     parts: dict[str, dict[str, list[Tensor]]] = {name: {} for name in shown.values()}
     with Progress(corpus.segments, "compare", quiet=args.quiet) as bar:
-        options.watch(scorer.trees, bar)
-        for chunk, found in run_scorer(scorer, corpus, options.chunk_size(args, scorer)):
+        arguments.watch(scorer.trees, bar)
+        for chunk, found in run_scorer(scorer, corpus, arguments.chunk_size(args, scorer)):
             for system, by_metric in found.items():
                 for spec, table in by_metric.items():
                     parts[shown[system]].setdefault(spec, []).append(table)

@@ -7,11 +7,11 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from tensormt.command import options
+from tensormt.command import arguments
 from tensormt.errors import NoExplanation, TensorMTError
 
 if TYPE_CHECKING:  # torch takes a second to import: only a command that runs needs it
-    from tensormt.data.corpora import Chunk, Corpus
+    from tensormt.data.corpus import Chunk, Corpus
     from tensormt.reporting import Explained
     from tensormt.scoring import Scorer
 
@@ -37,7 +37,7 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    options.add_inputs(parser, ["bleu", "stm", "hwcm"])
+    arguments.add_inputs(parser, ["bleu", "stm", "hwcm"])
     parser.add_argument("--segment", type=int, default=1, metavar="N", help="(default 1)")
     parser.add_argument("--all", action="store_true", help="unmatched items too")
     parser.add_argument("-f", "--format", default="text", choices=["text", "json"])
@@ -46,13 +46,13 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
 
 def run(args: argparse.Namespace) -> int:
     """Explain one segment of every system."""
-    corpus, scorer = options.load(args)
+    corpus, scorer = arguments.load(args)
     if not 1 <= args.segment <= corpus.segments:
         raise TensorMTError(
             f"--segment {args.segment}: expected a number from 1 to {corpus.segments}"
         )
     chunk = next(corpus.chunks(1, args.segment - 1))
-    shown = options.names(corpus.systems)
+    shown = arguments.names(corpus.systems)
     scorer.count(corpus)  # scores may need counts over all references
     found = {
         name: {spec: _one(scorer, spec, chunk, system) for spec in scorer.metrics}

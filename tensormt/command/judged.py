@@ -12,19 +12,19 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from tensormt.command import options
+from tensormt.command import arguments
 from tensormt.command.progress import Progress
 from tensormt.errors import TensorMTError
 
 if TYPE_CHECKING:  # torch takes a second to import: only a command that runs needs it
     from torch import Tensor
 
-    from tensormt.data.judged import TestSet
+    from tensormt.data.human_scores import TestSet
     from tensormt.metaeval.scores import Scores
-    from tensormt.metaeval.tasks import Judged
+    from tensormt.metaeval.wmt_tables import Judged
     from tensormt.metric import Metric
-    from tensormt.texts import Texts
-    from tensormt.trees.sources import Written
+    from tensormt.prepared import Texts
+    from tensormt.trees.sources import TreesAsText
 
 __all__ = ["add_data_options", "human_tables", "prepare", "read_data", "test_sets"]
 
@@ -32,7 +32,7 @@ __all__ = ["add_data_options", "human_tables", "prepare", "read_data", "test_set
 def add_data_options(parser: argparse.ArgumentParser) -> None:
     """Add what every command on human-judged sets takes."""
     parser.add_argument("data", nargs="+", metavar="DATA.jsonl")
-    options.add_metrics(parser, ["bleu"])
+    arguments.add_metrics(parser, ["bleu"])
     parser.add_argument(
         "--human",
         nargs="+",
@@ -60,12 +60,12 @@ def add_data_options(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="the texts of DATA are trees: bracketings, or sentences of CoNLL-U",
     )
-    options.add_parsing(parser)
+    arguments.add_parsing(parser)
 
 
 def read_data(args: argparse.Namespace) -> TestSet:
     """Read and narrow the test set of the arguments."""
-    from tensormt.data.judged import read_jsonl
+    from tensormt.data.human_scores import read_jsonl
 
     return _narrow(args, read_jsonl(*args.data))
 
@@ -88,13 +88,13 @@ def human_tables(args: argparse.Namespace, test: TestSet) -> dict[str, Tensor]:
 
 def prepare(args: argparse.Namespace, test: TestSet, metrics: Sequence[Metric[Any]]) -> Texts:
     """The texts of a test set, parsed with a bar where one of the metrics reads trees."""
+    from tensormt.inputs import Trees
     from tensormt.metaeval.scores import collect_texts
-    from tensormt.reading import Trees
 
-    device = options.choose_device(args.device)
+    device = arguments.choose_device(args.device)
     if args.trees:
         return collect_texts(test, _written(args, test), device)
-    trees = options.trees_for(args, metrics)
+    trees = arguments.trees_for(args, metrics)
     texts = collect_texts(test, trees, device)
     if trees is not None:
         with Progress(None, "parse", "texts", quiet=args.quiet) as trees.progress:
@@ -102,14 +102,14 @@ def prepare(args: argparse.Namespace, test: TestSet, metrics: Sequence[Metric[An
     return texts
 
 
-def _written(args: argparse.Namespace, test: TestSet) -> Written:
+def _written(args: argparse.Namespace, test: TestSet) -> TreesAsText:
     """The trees that the texts of a test set are, told by the first of them."""
-    from tensormt.trees.sources import Written
+    from tensormt.trees.sources import TreesAsText
 
     texts = (text for row in test.references for text in row if text)
     first = next((text.lstrip() for text in texts), "")
     form = "brackets" if first.startswith("(") else "conllu"
-    return Written(form, f"{args.data[0]}, ")
+    return TreesAsText(form, f"{args.data[0]}, ")
 
 
 def test_sets(args: argparse.Namespace) -> list[list[Judged]]:
@@ -144,7 +144,7 @@ def _judged(
     prefix: str = "",
     official: Mapping[str, Tensor | None] = MappingProxyType({}),
 ) -> list[Judged]:
-    from tensormt.metaeval.tasks import Judged
+    from tensormt.metaeval.wmt_tables import Judged
 
     numbers, names = test.document_numbers()
     documents = numbers, len(names)
@@ -212,9 +212,9 @@ def _from_folder(args: argparse.Namespace) -> list[list[Judged]]:
 def _from_files(args: argparse.Namespace) -> list[Judged]:
     import torch
 
-    from tensormt.data.judged import align_scores, read_documents
+    from tensormt.data.human_scores import align_scores, read_documents
     from tensormt.metaeval.scores import Scores
-    from tensormt.metaeval.tasks import Judged
+    from tensormt.metaeval.wmt_tables import Judged
 
     if len(args.data) != 1:
         raise TensorMTError(f"--scores goes with one file of human scores, got {len(args.data)}")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from tensormt.options import format_value
 from tensormt.registry import ENTRIES, MEANS
-from tensormt.typed import shown
 
 __all__ = ["add", "run"]
 
@@ -25,7 +25,7 @@ def run(args: argparse.Namespace) -> int:
     for name, entry in ENTRIES.items():
         print(f"{name:5} {entry.summary}")
         for option in entry.options:
-            setting = f"{option.name}={shown(option.default)}"
+            setting = f"{option.name}={format_value(option.default)}"
             print(f"      {setting:21} {option.meaning}: {option.words}")
         print()
     for name, mean in MEANS.items():

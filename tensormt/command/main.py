@@ -19,7 +19,7 @@ from importlib import import_module
 from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
 
-from tensormt.command.options import tell, told_warnings
+from tensormt.command.arguments import tell, told_warnings
 from tensormt.errors import TensorMTError
 from tensormt.version import __version__
 

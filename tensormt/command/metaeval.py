@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from tensormt.command import judged
 
 if TYPE_CHECKING:  # torch takes a second to import: only a command that runs needs it
-    from tensormt.metaeval.plan import Contest, Plan, Row
-    from tensormt.metaeval.tasks import Judged, Table
+    from tensormt.metaeval.config import PairwiseTest, Plan, Row
+    from tensormt.metaeval.wmt_tables import Judged, Table
 
 EXAMPLES = """
 examples:
@@ -92,8 +92,8 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
 
 def run(args: argparse.Namespace) -> int:
     """Print the agreement of every metric with every human score."""
-    from tensormt.metaeval.study import contests, measure
-    from tensormt.metaeval.tasks import make_table
+    from tensormt.metaeval.runner import measure, pairwise_tests
+    from tensormt.metaeval.wmt_tables import make_table
 
     plan = _plan(args)
     sets = judged.test_sets(args)
@@ -105,13 +105,13 @@ def run(args: argparse.Namespace) -> int:
         print(_render_table(args, table, firsts))
         return 0
     rows: list[Row] = []
-    tests: list[Contest] = []
+    tests: list[PairwiseTest] = []
     for parts in sets:
         human = {own.human_name: own.human for own in parts}
         official = {own.human_name: own.official for own in parts}
         given = human, parts[0].metrics, plan, parts[0].documents, official
         rows += measure(*given)
-        tests += contests(*given) if args.test else []
+        tests += pairwise_tests(*given) if args.test else []
     if args.plots:
         _draw(args, sets, None)
     print(_render(args, rows, tests))
@@ -119,7 +119,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _plan(args: argparse.Namespace) -> Plan:
-    from tensormt.metaeval.plan import Plan
+    from tensormt.metaeval.config import Plan
 
     return Plan(
         levels=tuple(args.level),
@@ -146,27 +146,27 @@ def _draw(args: argparse.Namespace, sets: list[list[Judged]], table: Table | Non
     save_plots([own for parts in sets for own in parts], table, Path(args.plots))
 
 
-def _render(args: argparse.Namespace, rows: list[Row], tests: list[Contest]) -> str:
+def _render(args: argparse.Namespace, rows: list[Row], tests: list[PairwiseTest]) -> str:
     from tensormt.data.tables import latex, tsv
-    from tensormt.metaeval import layout
+    from tensormt.metaeval import format
 
     if args.format == "json":
         found = {"rows": [asdict(row) for row in rows], "tests": [asdict(test) for test in tests]}
-        return json.dumps(layout.without_nan(found), indent=1)
+        return json.dumps(format.without_nan(found), indent=1)
     if args.format != "text":
         cells = [[_text(value) for value in asdict(row).values()] for row in rows]
         return (tsv if args.format == "tsv" else latex)([list(asdict(rows[0])), *cells])
-    text = (layout.by_order if args.orders else layout.by_metric)(rows)
-    return "\n\n".join([text, layout.of_contests(tests)]) if tests else text
+    text = (format.by_order if args.orders else format.by_metric)(rows)
+    return "\n\n".join([text, format.of_pairwise_tests(tests)]) if tests else text
 
 
 def _render_table(args: argparse.Namespace, table: Table, sets: list[Judged]) -> str:
     from tensormt.data.tables import formatted
-    from tensormt.metaeval import layout
+    from tensormt.metaeval import format
 
     if args.format == "json":
-        return json.dumps(layout.without_nan(layout.table_facts(table)), indent=1)
-    text = formatted(layout.of_table(table), args.format)
+        return json.dumps(format.without_nan(format.table_facts(table)), indent=1)
+    text = formatted(format.of_table(table), args.format)
     if args.format != "text":
         return text
     human = ", ".join(dict.fromkeys(own.human_name for own in sets))

@@ -7,9 +7,9 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO
 
-from tensormt.command.options import LANG, PARSERS, load_parser
+from tensormt.command.arguments import LANG, PARSERS, load_parser
 from tensormt.command.progress import Progress, loading
-from tensormt.data import files, outputs
+from tensormt.data import atomic_write, files
 from tensormt.errors import TensorMTError
 
 EXAMPLES = """
@@ -98,9 +98,9 @@ def _output(args: argparse.Namespace) -> Iterator[IO[bytes]]:
         yield sys.stdout.buffer
         return
     path = Path(args.output)
-    if outputs.is_stream(path):
+    if atomic_write.is_stream(path):
         with files.open_stream(path) as out:
             yield out
         return
-    with outputs.whole_file(outputs.output_path(path, [args.file, args.parser])) as out:
+    with atomic_write.whole_file(atomic_write.output_path(path, [args.file, args.parser])) as out:
         yield out

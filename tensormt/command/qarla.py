@@ -7,10 +7,10 @@ from pathlib import Path
 from tensormt.command.judged import add_data_options, human_tables, prepare, read_data
 from tensormt.data.tables import formatted, json_text
 from tensormt.errors import TensorMTError
-from tensormt.kernels.triples import TRIPLES
-from tensormt.metaeval.layout import number
-from tensormt.qarla.cases import PAPERS_OWN, bed_from_texts, is_papers_own
-from tensormt.qarla.findings import Options, Report, make_report
+from tensormt.kernels.queen_counts import TRIPLES
+from tensormt.metaeval.format import number
+from tensormt.qarla.from_texts import PAPERS_OWN, bed_from_texts, is_papers_own
+from tensormt.qarla.summary import Options, Report, make_report
 from tensormt.registry import make
 
 EXAMPLES = f"""

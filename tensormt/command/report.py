@@ -7,13 +7,13 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from tensormt.command import options
+from tensormt.command import arguments
 from tensormt.command.progress import Progress
-from tensormt.data.outputs import output_path
+from tensormt.data.atomic_write import output_path
 from tensormt.errors import TensorMTError
 
 if TYPE_CHECKING:  # torch takes a second to import: only a command that runs needs it
-    from tensormt.data.corpora import Corpus
+    from tensormt.data.corpus import Corpus
     from tensormt.scoring import Scorer
 
 __all__ = ["add", "run"]
@@ -40,7 +40,7 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    options.add_inputs(parser, ["bleu", "stm", "hwcm"])
+    arguments.add_inputs(parser, ["bleu", "stm", "hwcm"])
     parser.add_argument(
         "-o", "--output", default="report.html", metavar="FILE", help="(default report.html)"
     )
@@ -57,15 +57,15 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
 def run(args: argparse.Namespace) -> int:
     """Gather, and write the page."""
     from tensormt.reporting.build import build
-    from tensormt.reporting.gather import gather
+    from tensormt.reporting.collect import gather
 
     count = None if args.trees_for == "all" else _number(args.trees_for)
-    output_path(args.output, options.input_files(args))
+    output_path(args.output, arguments.input_files(args))
     corpus, scorer, human, present = _load(args)
-    shown = options.names(corpus.systems)
+    shown = arguments.names(corpus.systems)
     with Progress(corpus.segments, "report", quiet=args.quiet) as bar:
-        options.watch(scorer.trees, bar)
-        size = options.chunk_size(args, scorer)
+        arguments.watch(scorer.trees, bar)
+        size = arguments.chunk_size(args, scorer)
         gathered = gather(scorer, corpus, list(shown.values()), size, bar, present)
     path = build(gathered, args.output, human, count, args.title)
     print(f"{path}: {corpus.segments:,} segments, {path.stat().st_size:,} bytes", file=sys.stderr)
@@ -81,19 +81,19 @@ def _number(text: str) -> int:
 def _load(args: argparse.Namespace) -> tuple[Corpus, Scorer, dict[str, Any], Any]:
     """Corpus, scorer, human scores, where outputs are; a judged set is told by its rows."""
     if len(args.input) > 1 or args.refs or not _is_judged(args.input[0]):
-        return (*options.load(args), {}, None)
+        return (*arguments.load(args), {}, None)
     import numpy as np
 
-    from tensormt.data.corpora import Corpus
-    from tensormt.data.judged import read_jsonl
+    from tensormt.data.corpus import Corpus
+    from tensormt.data.human_scores import read_jsonl
     from tensormt.scoring import Scorer
 
     test = read_jsonl(args.input[0])
     most = max(len(refs) for refs in test.references)
     refs = [[row[k] if k < len(row) else None for row in test.references] for k in range(most)]
     hyps: dict[str, Any] = dict(zip(test.systems, test.outputs, strict=True))
-    scorer = Scorer(list(dict.fromkeys(args.metrics)), device=options.choose_device(args.device))
-    scorer.trees = options.trees_for(args, scorer.metrics.values())
+    scorer = Scorer(list(dict.fromkeys(args.metrics)), device=arguments.choose_device(args.device))
+    scorer.trees = arguments.trees_for(args, scorer.metrics.values())
     present = np.array([[line is not None for line in lines] for lines in test.outputs])
     return Corpus.of_lists(hyps, refs, test.documents), scorer, test.human, present
 

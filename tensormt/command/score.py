@@ -7,14 +7,14 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any
 
-from tensormt.command import options
+from tensormt.command import arguments
 from tensormt.command.progress import Progress
 from tensormt.data import tables
-from tensormt.data.segments import SegmentWriter
+from tensormt.data.segment_writer import SegmentWriter
 from tensormt.errors import TensorMTError
 
 if TYPE_CHECKING:
-    from tensormt.data.corpora import Corpus
+    from tensormt.data.corpus import Corpus
     from tensormt.metric import Metric
     from tensormt.scoring import Scorer, Sums
 
@@ -46,7 +46,7 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    options.add_inputs(parser, ["bleu", "stm", "hwcm"])
+    arguments.add_inputs(parser, ["bleu", "stm", "hwcm"])
     parser.add_argument("-f", "--format", default="text", choices=["text", "json", "tsv", "latex"])
     parser.add_argument(
         "--segments", metavar="OUT", help="segment scores to a .jsonl, .tsv or .parquet file"
@@ -65,23 +65,23 @@ def run(args: argparse.Namespace) -> int:
 
     if args.resume and not args.segments:
         raise TensorMTError("--resume goes with --segments OUT: name the file to go on with")
-    corpus, scorer = options.load(args)
+    corpus, scorer = arguments.load(args)
     if args.documents and not corpus.has_docs:
         raise TensorMTError(
             "--documents needs document ids: give --docs FILE, rows with doc, or XML"
         )
-    shown = options.names(corpus.systems)
-    size = options.chunk_size(args, scorer)
+    shown = arguments.names(corpus.systems)
+    size = arguments.chunk_size(args, scorer)
     writer = None
     if args.segments:
         mark = _fingerprint(corpus, scorer, size, shown, args.documents)
-        inputs = options.input_files(args)
+        inputs = arguments.input_files(args)
         writer = SegmentWriter(args.segments, mark, list(scorer.metrics), args.resume, inputs)
     sums = Sums.of_state(writer.kept) if writer and writer.kept else Sums()
     start = writer.done if writer else 0
     with Progress(corpus.segments, "score", quiet=args.quiet) as bar:
         bar(start)
-        options.watch(scorer.trees, bar)
+        arguments.watch(scorer.trees, bar)
         for chunk, found in run_scorer(scorer, corpus, size, start):
             found = {shown[system]: by_metric for system, by_metric in found.items()}
             sums.add(found, chunk.docs if args.documents else None)
@@ -102,9 +102,9 @@ def _fingerprint(
     corpus: Corpus, scorer: Scorer, size: int, shown: dict[str, str], documents: bool
 ) -> str:
     """A hash of all that the segment file depends on."""
-    from tensormt.trees.sources import Written
+    from tensormt.trees.sources import TreesAsText
 
-    given = isinstance(scorer.trees, Written)
+    given = isinstance(scorer.trees, TreesAsText)
     facts = [corpus.digest, size, list(shown.values()), given, list(scorer.metrics)]
     facts.append("words" if documents else False)  # sums of documents, where they are asked for
     facts += [scorer.signature(spec, corpus.references) for spec in scorer.metrics]

@@ -8,7 +8,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from tensormt.command import options
+from tensormt.command import arguments
 from tensormt.command.progress import Progress
 from tensormt.data import tables
 from tensormt.errors import TensorMTError
@@ -45,7 +45,7 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
     )
     parser.add_argument("inputs", nargs="+", metavar="IN", help="files, patterns or folders")
     parser.add_argument("-o", "--out", required=True, metavar="FOLDER", help="folder of the scores")
-    options.add_metrics(parser, ["bleu"])
+    arguments.add_metrics(parser, ["bleu"])
     columns = parser.add_argument_group("columns")
     columns.add_argument("--hyp", default="hypothesis", metavar="COLUMN")
     columns.add_argument(
@@ -81,7 +81,7 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
     parser.add_argument("--on-error", default="stop", choices=["stop", "skip"], help="a bad row")
     parser.add_argument("--overwrite", action="store_true", help="do away with older outputs")
     parser.add_argument("--dry-run", action="store_true", help="show the plan, score a sample only")
-    options.add_parsing(parser)
+    arguments.add_parsing(parser)
     parser.set_defaults(run=run)
 
 
@@ -154,7 +154,7 @@ def _part(text: str) -> tuple[int, int]:
 
 
 def _columns(args: argparse.Namespace) -> Any:
-    from tensormt.data.records import Columns
+    from tensormt.data.shard_reader import Columns
 
     return Columns(args.hyp, tuple(args.refs), args.doc, args.id)
 
@@ -164,7 +164,7 @@ def _settings(args: argparse.Namespace) -> dict[str, Any]:
     base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     cache = args.cache or os.path.join(base, "tensormt", "parses")
     # a worker sees the devices that are its own; on Ray this machine may have none
-    device = "cuda" if args.gpus_per_worker else options.choose_device(args.device)
+    device = "cuda" if args.gpus_per_worker else arguments.choose_device(args.device)
     return {
         "parser": args.parser,
         "trusted": args.trusted,
@@ -179,7 +179,7 @@ def _settings(args: argparse.Namespace) -> dict[str, Any]:
 def _dry_run(args: argparse.Namespace, shards: list[Any], settings: dict[str, Any]) -> str:
     from tensormt.scale.estimate import estimate
     from tensormt.scale.job import Job
-    from tensormt.scale.local import processors
+    from tensormt.scale.process_engine import processors
 
     names, more = tuple(dict.fromkeys(args.metrics)), {"documents": args.documents}
     job = Job(args.out, names, _columns(args), args.to, **settings, **more)

@@ -6,7 +6,7 @@ from dataclasses import Field, fields
 from pathlib import Path
 from typing import Any
 
-from tensormt.command.options import choose_device
+from tensormt.command.arguments import choose_device
 from tensormt.command.progress import Progress
 from tensormt.data.tables import json_text
 from tensormt.errors import TensorMTError
@@ -87,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
     """Train, then print the figures of the best parser as one JSON object."""
     import torch
 
-    from tensormt.data.treefiles import form
+    from tensormt.data.tree_files import form
     from tensormt.parser.dependency_fitting import named_file
 
     torch.set_num_threads(1)  # LSTM steps are too small to share: more threads lose time

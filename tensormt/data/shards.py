@@ -16,8 +16,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from tensormt.data.files import kind
-from tensormt.data.rowgroups import parts
-from tensormt.data.storage import BLOCK, filesystem, named, open_input
+from tensormt.data.fsspec_io import BLOCK, filesystem, named, open_input
+from tensormt.data.parquet_splits import parts
 from tensormt.errors import TensorMTError
 
 __all__ = ["KINDS", "Shard", "cut", "find", "place"]

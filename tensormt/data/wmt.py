@@ -23,7 +23,7 @@ import torch
 from torch import Tensor
 
 from tensormt.data import files
-from tensormt.data.judged import TestSet, read_documents, read_scores
+from tensormt.data.human_scores import TestSet, read_documents, read_scores
 from tensormt.errors import TensorMTError
 
 __all__ = ["WMTSet", "language_pairs", "read_folder", "write_scores"]

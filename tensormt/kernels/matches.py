@@ -1,8 +1,9 @@
 """What was matched: the keys of a hypothesis with their counterparts, node pairs with their shares.
 
-The counters of counts.py and treekernel.py say how much was matched; here they say what. An item is
-one occurrence of a key (a subtree at its node, a chain at its lowest node, an n-gram at its first
-token). Of k equal items in a hypothesis of which the references hold c, the first c are counted:
+The counters of counts.py and tree_kernel.py say how much was matched; here they say what. An item
+is one occurrence of a key (a subtree at its node, a chain at its lowest node, an n-gram at its
+first token). Of k equal items in a hypothesis of which the references hold c, the first c are
+counted:
 
     counted(i) = rank(i) < max over references r of count_r(key of i)
 
@@ -23,7 +24,7 @@ from tensormt.kernels import hashing
 from tensormt.kernels.arrays import repeat, take
 from tensormt.kernels.counts import Keys, occurrences
 from tensormt.kernels.sorting import argsort, search
-from tensormt.kernels.treekernel import Side, log_kernel
+from tensormt.kernels.tree_kernel import Side, log_kernel
 
 __all__ = ["Items", "NodePairs", "Occurrences", "items", "node_pairs"]
 

@@ -1,10 +1,9 @@
 """How well a metric agrees with people: correlations, pairwise accuracy, intervals and tests."""
 
+from tensormt.metaeval.analytic_tests import theory, williams
 from tensormt.metaeval.calibration import calibrated_accuracy
 from tensormt.metaeval.correlation import pearson, ranks, spearman
-from tensormt.metaeval.exchanges import Exchange, exchange
-from tensormt.metaeval.inference import theory, williams
-from tensormt.metaeval.levels import (
+from tensormt.metaeval.grouping import (
     STATISTICS,
     agreement,
     document_means,
@@ -21,8 +20,9 @@ from tensormt.metaeval.pairs import (
     tau_wmt13,
     tau_wmt14,
 )
+from tensormt.metaeval.permutation_test import Exchange, exchange
 from tensormt.metaeval.resample import Difference, Interval, bootstrap, permutation
-from tensormt.metaeval.soft import soft_pairwise_accuracy
+from tensormt.metaeval.spa import soft_pairwise_accuracy
 
 __all__ = [
     "STATISTICS",

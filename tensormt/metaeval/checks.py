@@ -12,28 +12,36 @@ import torch
 from torch import Tensor
 
 from tensormt.errors import TensorMTError
-from tensormt.given import flag, given, number, numbers, optional, weights, whole
+from tensormt.validation import (
+    boolean,
+    count_weights,
+    integer,
+    number,
+    optional,
+    tensor_of,
+    validate,
+)
 
 # Draws of a test or an interval, sign changes of SPA: beyond them memory is asked for nothing.
 MOST = 1_000_000
 
-TABLE = numbers("systems", "segments", more=True)
+TABLE = tensor_of("systems", "segments", more=True)
 
 
 def _items(value: Any, name: str) -> Tensor:
     """Scores [..., N] as floating-point numbers."""
-    scores: Tensor = numbers("items", more=True)(value, name)
+    scores: Tensor = tensor_of("items", more=True)(value, name)
     return scores if scores.dtype in (torch.float32, torch.float64) else scores.to(torch.float64)
 
 
 def _tables(value: Any, name: str) -> Tensor:
     """Scores of several metrics [X,S,N]."""
-    numbers("metrics", "systems", "segments")(value, name)
+    tensor_of("metrics", "systems", "segments")(value, name)
     return _items(value, name)
 
 
 # every public function checks those of its arguments that are listed here
-CHECKED = given(
+CHECKED = validate(
     human=_items,
     metric=_items,
     first=_items,
@@ -42,17 +50,17 @@ CHECKED = given(
     y=_items,
     scores=_items,
     metrics=_tables,
-    documents=numbers("segments", kind="whole numbers"),
-    mask=optional(weights),
-    times=optional(weights),
-    pooled=flag,
-    two_sided=flag,
+    documents=tensor_of("segments", kind="whole numbers"),
+    mask=optional(count_weights),
+    times=optional(count_weights),
+    pooled=boolean,
+    two_sided=boolean,
     least_gap=number(0, math.inf),
     confidence=number(0, 1, above=True),
-    resamples=whole(1, MOST),
-    permutations=whole(0, MOST),
-    count=whole(1, 1 << 40),
-    seed=whole(),
+    resamples=integer(1, MOST),
+    permutations=integer(0, MOST),
+    count=integer(1, 1 << 40),
+    seed=integer(),
 )
 
 
@@ -93,7 +101,7 @@ def check_tables(
         (segments, "segments", human.shape[-1]),
     ):
         if times is not None:
-            weights(times, name)
+            count_weights(times, name)
             if times.shape[-1:] != (size,):
                 raise TensorMTError(
                     f"{name} of shape {list(times.shape)}: expected how often each of {size} counts"

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from tensormt.kernels.inversions import compare_orders
+from tensormt.kernels.kendall import compare_orders
 from tensormt.metaeval.checks import CHECKED, paired
 
 # Cells alive at a time.

@@ -11,10 +11,10 @@ from typing import Any
 
 import torch
 
-from tensormt.data.pictures import new_figure, save_figure
+from tensormt.figures import new_figure, save_figure
 from tensormt.metaeval.correlation import pearson
 from tensormt.metaeval.scores import Scores, means
-from tensormt.metaeval.tasks import Judged, Table, Task
+from tensormt.metaeval.wmt_tables import Judged, Table, Task
 
 
 def save_plots(sets: Sequence[Judged], table: Table | None, folder: Path) -> list[Path]:

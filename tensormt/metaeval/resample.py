@@ -17,10 +17,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from tensormt.data.lines import items_of
+from tensormt.data.coercion import as_list
 from tensormt.errors import TensorMTError
-from tensormt.given import function, given, number, on_device, one_of, optional, whole
 from tensormt.metaeval.checks import CHECKED, MOST, check_tables
+from tensormt.validation import function, integer, number, on_device, one_of, optional, validate
 
 # Human and metric scores of R redrawn tables, float64 [R,S,N] both -> their agreement [R].
 TableStatistic = Callable[[Tensor, Tensor], Tensor]
@@ -57,14 +57,14 @@ def chunks(resamples: int, cells: int) -> list[int]:
     return [min(step, resamples - start) for start in range(0, resamples, step)]
 
 
-@given(
+@validate(
     statistic=function,
-    systems=whole(1),
-    segments=whole(1),
-    resamples=whole(1, MOST),
+    systems=integer(1),
+    segments=integer(1),
+    resamples=integer(1, MOST),
     level=number(0, 1, above=True),
-    cells=optional(whole(1)),
-    seed=whole(),
+    cells=optional(integer(1)),
+    seed=integer(),
     device=on_device,
 )
 def bootstrap(
@@ -83,7 +83,7 @@ def bootstrap(
 
     draw: "segments", "systems" or both; cells: numbers that the statistic of one draw holds.
     """
-    drawn = items_of(draw, "draw")
+    drawn = as_list(draw, "draw")
     if not drawn or not all(unit in ("systems", "segments") for unit in map(str, drawn)):
         raise TensorMTError(f"draw is {drawn}: expected systems, segments or both")
     if level == 1:

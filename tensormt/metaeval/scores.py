@@ -17,11 +17,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from tensormt.data.judged import TestSet
-from tensormt.kernels.inversions import settled
-from tensormt.metaeval.levels import agreement, document_means, system_agreement
+from tensormt.data.human_scores import TestSet
+from tensormt.kernels.kendall import round_for_ties
+from tensormt.metaeval.grouping import agreement, document_means, system_agreement
 from tensormt.metric import Metric
-from tensormt.texts import Texts, signature
+from tensormt.prepared import Texts, signature
 from tensormt.trees.sources import TreeSource
 
 LEVELS = ("segment", "document", "system", "mean")
@@ -76,10 +76,10 @@ class Scores:
 def means(table: Tensor, times: Tensor | None = None) -> Tensor:
     """Return the mean score of each system, float64 [S], or [R,S]; table [S,N], NaN: no score."""
     if times is None:
-        return settled(table.nanmean(dim=-1))
+        return round_for_ties(table.nanmean(dim=-1))
     weights = times.to(torch.float64)
     real = (~table.isnan()).to(torch.float64)
-    return settled(weights @ table.nan_to_num().T / (weights @ real.T))
+    return round_for_ties(weights @ table.nan_to_num().T / (weights @ real.T))
 
 
 def score_metric(metric: Metric[Any], name: str, test: TestSet, texts: Texts) -> Scores:
@@ -151,10 +151,10 @@ def tables_at(
     [S,N] of segments, [S,D] of documents, [S,1] of systems.
     """
     if level == "segment":
-        return human, settled(scores.segments)
+        return human, round_for_ties(scores.segments)
     if level == "document":
         judged = scores.where(~human.isnan())
         return document_means(human, *documents), judged.documents(*documents)
-    metric = scores.means() if level == "mean" else settled(scores.systems())
-    people = means(human) if official is None or level == "mean" else settled(official)
+    metric = scores.means() if level == "mean" else round_for_ties(scores.systems())
+    people = means(human) if official is None or level == "mean" else round_for_ties(official)
     return people[:, None], metric[:, None]

@@ -15,18 +15,18 @@ from torch import Tensor
 
 from tensormt.errors import TensorMTError
 from tensormt.explanation import Explanation
+from tensormt.inputs import Tokens
 from tensormt.kernels.arrays import repeat
 from tensormt.kernels.matches import Occurrences, items
 from tensormt.metric import Metric
-from tensormt.ngram.comparison import Comparison
 from tensormt.ngram.frequencies import Frequencies
 from tensormt.ngram.keys import orders
+from tensormt.ngram.match_table import Comparison
 from tensormt.ngram.matching import matches
 from tensormt.ngram.references import References
-from tensormt.reading import Tokens
+from tensormt.options import Boolean, Choice, Integer, describe
 from tensormt.text.tokenizer import check_name
 from tensormt.text.tokens import TokenBatch
-from tensormt.typed import Name, Whole, YesNo, described
 
 __all__ = ["NgramMetric", "TestSetMetric", "choose", "occurrences"]
 
@@ -46,7 +46,7 @@ def occurrences(batch: TokenBatch, max_order: int) -> Occurrences:
 def choose(what: str, value: str, known: Sequence[str]) -> str:
     """The value, if it is one of the known ones."""
     if not isinstance(value, str) or value not in known:
-        raise TensorMTError(f"unknown {what} {described(value)}: choose one of {', '.join(known)}")
+        raise TensorMTError(f"unknown {what} {describe(value)}: choose one of {', '.join(known)}")
     return value
 
 
@@ -64,10 +64,10 @@ class NgramMetric(Metric[TokenBatch]):
     counts: Frequencies | None = None  # of the whole test set, where a metric takes them
 
     def __init__(self, max_order: int, tokenize: str, lowercase: bool) -> None:
-        self.max_order: int = Whole("max_order", 4, "", 1, 100).check(max_order)
-        self.tokenize: str = Name("tokenize", "13a", "", (), "a tokeniser's name").check(tokenize)
+        self.max_order: int = Integer("max_order", 4, "", 1, 100).check(max_order)
+        self.tokenize: str = Choice("tokenize", "13a", "", (), "a tokeniser's name").check(tokenize)
         check_name(self.tokenize)
-        self.lowercase: bool = YesNo("lowercase", False, "").check(lowercase)
+        self.lowercase: bool = Boolean("lowercase", False, "").check(lowercase)
         self._seen: Tokens | None = None  # how the batches scored last had been read
 
     @property
@@ -100,7 +100,7 @@ class NgramMetric(Metric[TokenBatch]):
         return False
 
     @property
-    def awaits_counts(self) -> bool:
+    def needs_fit(self) -> bool:
         """Whether the counts over the whole test set are needed and not given yet."""
         return self.needs_table and self.counts is None
 
@@ -172,7 +172,7 @@ class TestSetMetric(NgramMetric):
         super().__init__(max_order, tokenize, lowercase)
         if not isinstance(counts, Frequencies | None):
             raise TensorMTError(
-                f"counts is {described(counts)}: count with Frequencies({max_order}).add(refs)"
+                f"counts is {describe(counts)}: count with Frequencies({max_order}).add(refs)"
             )
         if counts is not None and counts.max_order < max_order:
             raise TensorMTError(

@@ -22,9 +22,9 @@ from torch import Tensor
 from tensormt.errors import TensorMTError
 from tensormt.kernels.lengths import brevity_penalty
 from tensormt.ngram.base import NgramMetric, choose
-from tensormt.ngram.comparison import Comparison
 from tensormt.ngram.frequencies import Frequencies
-from tensormt.typed import Number, YesNo
+from tensormt.ngram.match_table import Comparison
+from tensormt.options import Boolean, Number
 
 __all__ = ["BLEU", "SMOOTHINGS", "bleu"]
 
@@ -102,7 +102,7 @@ class BLEU(NgramMetric):
         value: float | None = Number("smooth_value", None, "").check(smooth_value)
         self.smooth = smooth
         self.smooth_value = SMOOTHINGS[smooth] if value is None else value
-        self.effective_order: bool | None = YesNo("effective_order", None, "").check(
+        self.effective_order: bool | None = Boolean("effective_order", None, "").check(
             effective_order
         )
 

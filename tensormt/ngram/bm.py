@@ -18,8 +18,8 @@ from torch import Tensor
 
 from tensormt.kernels.lengths import brevity_penalty
 from tensormt.ngram.base import TestSetMetric
-from tensormt.ngram.comparison import Comparison
 from tensormt.ngram.frequencies import Frequencies
+from tensormt.ngram.match_table import Comparison
 from tensormt.ngram.weights import Weighted, single
 
 __all__ = ["BM", "BMA"]

@@ -10,8 +10,8 @@ several references the one with the best segment score gives the segment its cou
 segments are scored likewise.
 
 Text is read as characters, or with chrF++ as words, whose characters are found on the dictionary
-alone (any tokens will do); matches of all orders come from one sort (kernels/prefixes.py). Token
-ids are characters.
+alone (any tokens will do); matches of all orders come from one sort (kernels/ngram_overlap.py).
+Token ids are characters.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from tensormt.errors import TensorMTError
 from tensormt.explanation import Explanation
 from tensormt.kernels.arrays import ranges, take
 from tensormt.kernels.matches import Occurrences, items
-from tensormt.kernels.prefixes import Sequences, shared_ngrams
+from tensormt.kernels.ngram_overlap import Sequences, shared_ngrams
 from tensormt.kernels.sorting import argsort
 from tensormt.ngram.base import NgramMetric, occurrences
-from tensormt.ngram.comparison import Comparison
 from tensormt.ngram.frequencies import Frequencies
+from tensormt.ngram.match_table import Comparison
 from tensormt.ngram.references import References
+from tensormt.options import Boolean, Integer, Number
 from tensormt.text.dictionary import Dictionary, Pieces
 from tensormt.text.tokenizer import CHARACTERS, WITH_SPACE
 from tensormt.text.tokens import TokenBatch, dictionaries
-from tensormt.typed import Number, Whole, YesNo
 
 __all__ = ["ChrF"]
 
@@ -64,11 +64,11 @@ class ChrF(NgramMetric):
         whitespace: bool = False,
         eps_smoothing: bool = False,
     ) -> None:
-        Whole("char_order", 6, "", 1, 100).check(char_order)
-        self.word_order: int = Whole("word_order", 0, "", 0, 100).check(word_order)
+        Integer("char_order", 6, "", 1, 100).check(char_order)
+        self.word_order: int = Integer("word_order", 0, "", 0, 100).check(word_order)
         self.beta: float = Number("beta", 2, "", 0, 1000, True).check(beta)
-        self.whitespace: bool = YesNo("whitespace", False, "").check(whitespace)
-        self.eps_smoothing: bool = YesNo("eps_smoothing", False, "").check(eps_smoothing)
+        self.whitespace: bool = Boolean("whitespace", False, "").check(whitespace)
+        self.eps_smoothing: bool = Boolean("eps_smoothing", False, "").check(eps_smoothing)
         # characters alone need no words
         without, with_space = ("none", "spaced") if word_order else CHARACTERS
         super().__init__(char_order, with_space if whitespace else without, lowercase)

@@ -5,12 +5,12 @@
     frequencies.save("test.safetensors")               # tensors and names, no pickle
     tm.NIST(counts=Frequencies.load("test.safetensors"))
 
-A table takes 9 bytes for each different n-gram (tally.py), and 2 to 4 more once it is looked up
-(kernels/lookup.py). New n-grams wait, 8 bytes for each occurrence, until they are a quarter of the
-table (or a million) and are then sorted and merged in, order by order, so adding n of them costs
-n log n. At the peak, while they are merged in, counting takes about 20 bytes a different n-gram of
-all orders together (bench/memory.py: 19 to 24 over 10⁴ to 10⁶ segments, 935 MiB for 51 million
-n-grams).
+A table takes 9 bytes for each different n-gram (count_table.py), and 2 to 4 more once it is looked
+up (kernels/sorted_index.py). New n-grams wait, 8 bytes for each occurrence, until they are a
+quarter of the table (or a million) and are then sorted and merged in, order by order, so adding n
+of them costs n log n. At the peak, while they are merged in, counting takes about 20 bytes a
+different n-gram of all orders together (bench/memory.py: 19 to 24 over 10⁴ to 10⁶ segments, 935 MiB
+for 51 million n-grams).
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from tensormt.data.tensors import load_tensors, save_tensors
+from tensormt.data.tensor_files import load_tensors, save_tensors
 from tensormt.errors import TensorMTError
-from tensormt.given import file_name, given, many, whole
 from tensormt.kernels.arrays import take
 from tensormt.kernels.sorting import runs, search
+from tensormt.ngram.count_table import CountTable, histogram
 from tensormt.ngram.keys import orders
-from tensormt.ngram.tally import Tally, histogram
+from tensormt.options import describe
 from tensormt.text.tokens import TokenBatch
-from tensormt.typed import described
+from tensormt.validation import file_name, integer, list_of, validate
 
 __all__ = ["Frequencies"]
 
@@ -40,16 +40,16 @@ _FORMAT = "tensormt n-gram frequencies 1"
 class Frequencies:
     """Counts of the n-grams of all references up to max_order."""
 
-    @given(max_order=whole(1, 100))
+    @validate(max_order=integer(1, 100))
     def __init__(self, max_order: int = 5) -> None:
         self.max_order = max_order
         self.words = 0
         self.kind: tuple[str, bool] | None = None
-        self._tallies: list[Tally] = []
+        self._tables_by_order: list[CountTable] = []
         self._waiting: list[list[Tensor]] = [[] for _ in range(max_order)]
         self._ranks: dict[int, tuple[Tensor, Tensor]] = {}
 
-    @given(refs=many(TokenBatch, "a batch of TokenBatch.from_text(lines)"))
+    @validate(refs=list_of(TokenBatch, "a batch of TokenBatch.from_text(lines)"))
     def add(self, refs: Sequence[TokenBatch]) -> Frequencies:
         """Count the n-grams of R streams of references, which may be a piece of the test set."""
         for stream in refs:
@@ -64,7 +64,7 @@ class Frequencies:
     def merge(self, other: Frequencies) -> Frequencies:
         """Add the counts of another part of the test set, counted elsewhere."""
         if not isinstance(other, Frequencies):
-            raise TensorMTError(f"other is {described(other)}, expected Frequencies")
+            raise TensorMTError(f"other is {describe(other)}, expected Frequencies")
         if other.max_order < self.max_order:
             raise TensorMTError(
                 f"frequencies up to order {other.max_order} cannot be added to ones up to "
@@ -74,46 +74,46 @@ class Frequencies:
             self._agree(other.kind)
         self.words += other.words
         self._settle(always=True)
-        pairs = zip(self._tallies, other.tallies[: self.max_order], strict=True)
-        self._tallies = [own.plus(more.to(own.keys.device)) for own, more in pairs]
+        pairs = zip(self._tables_by_order, other.tables_by_order[: self.max_order], strict=True)
+        self._tables_by_order = [own.plus(more.to(own.keys.device)) for own, more in pairs]
         self._ranks = {}
         return self
 
     @property
-    def tallies(self) -> list[Tally]:
+    def tables_by_order(self) -> list[CountTable]:
         """For each order the counts of its n-grams, by key."""
         self._settle(always=True)
-        return self._tallies
+        return self._tables_by_order
 
     @property
     def tables(self) -> list[tuple[Tensor, Tensor]]:
         """For each order the different keys (rising) and their counts, both int64."""
-        return [(tally.keys, tally.full_counts) for tally in self.tallies]
+        return [(tally.keys, tally.full_counts) for tally in self.tables_by_order]
 
     @property
     def size(self) -> int:
         """Bytes that the tables take in memory, without what a look-up adds."""
-        return sum(tally.size for tally in self.tallies)
+        return sum(tally.size for tally in self.tables_by_order)
 
     def to(self, device: torch.device | str) -> Frequencies:
         """The same counts on a device."""
         new = Frequencies(self.max_order)
         new.words, new.kind = self.words, self.kind
-        new._tallies = [tally.to(torch.device(device)) for tally in self.tallies]
+        new._tables_by_order = [tally.to(torch.device(device)) for tally in self.tables_by_order]
         return new
 
     def of(self, order: int, keys: Tensor) -> Tensor:
         """The count of each of the keys [m] of an order, int64 [m]; 0 for what was never seen."""
-        return self.tallies[order - 1].to(keys.device).look_up(keys)
+        return self.tables_by_order[order - 1].to(keys.device).look_up(keys)
 
     def rank(self, frequency: Tensor, max_order: int) -> Tensor:
         """Zipf's rank of n-grams of a frequency among all up to max_order, float64 [...].
 
         Rank 1 is the most frequent; n-grams of equal frequency share the mean of their ranks.
         """
-        tallies = self.tallies
+        tables_by_order = self.tables_by_order
         if max_order not in self._ranks:
-            number, large = histogram(tallies[:max_order])
+            number, large = histogram(tables_by_order[:max_order])
             values = torch.arange(number.shape[0], device=number.device)
             starts, more = runs(large)
             values = torch.cat([values, take(large, starts)])
@@ -127,7 +127,7 @@ class Frequencies:
         rank = (below[-1] - high) + (high - low + 1).double() / 2
         return rank.view(frequency.shape)
 
-    @given(path=file_name)
+    @validate(path=file_name)
     def save(self, path: str | Path) -> None:
         """Write the tables to a safetensors file."""
         tensors = {}
@@ -137,13 +137,13 @@ class Frequencies:
         save_tensors(path, _FORMAT, tensors, about)
 
     @classmethod
-    @given(path=file_name)
+    @validate(path=file_name)
     def load(cls, path: str | Path) -> Frequencies:
         """Read what `save` wrote."""
         about, tensors = load_tensors(path, _FORMAT, "n-gram frequencies")
         new = cls(about["max_order"])
-        new._tallies = [
-            Tally.table(tensors[f"keys.{order}"], tensors[f"counts.{order}"])
+        new._tables_by_order = [
+            CountTable.table(tensors[f"keys.{order}"], tensors[f"counts.{order}"])
             for order in range(1, new.max_order + 1)
         ]
         new.words = about["words"]
@@ -166,18 +166,20 @@ class Frequencies:
     def _settle(self, always: bool) -> None:
         """Merge waiting n-grams into the tables, if they are many or if asked."""
         waiting = sum(keys.shape[0] for parts in self._waiting for keys in parts)
-        settled = sum(map(len, self._tallies))
-        if self._tallies and (not waiting if always else waiting < max(settled // 4, _LEAST)):
+        settled = sum(map(len, self._tables_by_order))
+        if self._tables_by_order and (
+            not waiting if always else waiting < max(settled // 4, _LEAST)
+        ):
             return
-        if not self._tallies:
+        if not self._tables_by_order:
             # all tables live where the first keys came from
             places = [keys.device for parts in self._waiting for keys in parts]
-            none = Tally.none(places[0] if places else torch.device("cpu"))
-            self._tallies = [none] * self.max_order
+            none = CountTable.none(places[0] if places else torch.device("cpu"))
+            self._tables_by_order = [none] * self.max_order
         for order, parts in enumerate(self._waiting):
             if parts:
-                own = self._tallies[order]
+                own = self._tables_by_order[order]
                 keys = torch.cat([keys.to(own.keys.device) for keys in parts])
                 parts.clear()
-                self._tallies[order] = own.plus(Tally.of(keys))
+                self._tables_by_order[order] = own.plus(CountTable.of(keys))
         self._ranks = {}

@@ -14,11 +14,11 @@ import torch
 from torch import Tensor
 
 from tensormt.kernels.arrays import nonzero
-from tensormt.kernels.columns import columns, parts, tailed
 from tensormt.kernels.counts import occurrences
+from tensormt.kernels.length_buckets import columns, parts, tailed
 from tensormt.kernels.ngrams import LONGEST, Order, compare
-from tensormt.ngram.comparison import Comparison
 from tensormt.ngram.keys import ngrams
+from tensormt.ngram.match_table import Comparison
 from tensormt.ngram.references import References
 from tensormt.text.tokens import TokenBatch
 

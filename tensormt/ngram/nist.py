@@ -17,8 +17,8 @@ import torch
 from torch import Tensor
 
 from tensormt.ngram.base import TestSetMetric, choose
-from tensormt.ngram.comparison import Comparison
 from tensormt.ngram.frequencies import Frequencies
+from tensormt.ngram.match_table import Comparison
 from tensormt.ngram.weights import Weighted, information
 
 __all__ = ["NIST", "NM", "length_penalty"]

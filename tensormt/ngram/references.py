@@ -15,14 +15,14 @@ import torch
 from torch import Tensor
 
 from tensormt.errors import SegmentError, TensorMTError
-from tensormt.given import chosen, given, many, on_device, whole
-from tensormt.kernels.columns import column_type, columns, parts, tailed
 from tensormt.kernels.counts import Keys, spread
+from tensormt.kernels.length_buckets import column_type, columns, parts, tailed
 from tensormt.kernels.ngrams import LONGEST, different, share
 from tensormt.metric import check_aligned
 from tensormt.ngram.frequencies import Frequencies
 from tensormt.ngram.keys import ngrams
 from tensormt.text.tokens import TokenBatch, unify
+from tensormt.validation import integer, list_of, on_device, resolve_index, validate
 
 __all__ = ["References"]
 
@@ -30,13 +30,13 @@ __all__ = ["References"]
 _COMPARED = 6
 # segments a chunk: keeps the groups of the counter few, so that keys keep their bits
 _CHUNK = 1024
-_ORDER = given(max_order=whole(1, 100))
+_ORDER = validate(max_order=integer(1, 100))
 
 
 class References(Sequence[TokenBatch]):
     """R streams of B references with one dictionary; an empty segment is an absent reference."""
 
-    @given(streams=many(TokenBatch, "a batch of references by TokenBatch.from_text(lines)"))
+    @validate(streams=list_of(TokenBatch, "a batch of references by TokenBatch.from_text(lines)"))
     def __init__(self, streams: Sequence[TokenBatch]) -> None:
         check_aligned(streams[0], streams)
         self.streams = unify(streams)
@@ -181,7 +181,7 @@ class References(Sequence[TokenBatch]):
         """The references of some of the segments."""
         return References([stream[index] for stream in self.streams])
 
-    @given(device=on_device)
+    @validate(device=on_device)
     def to(self, device: str | torch.device) -> References:
         """The same references on a device."""
         return References([stream.to(device) for stream in self.streams])
@@ -191,7 +191,7 @@ class References(Sequence[TokenBatch]):
     @overload
     def __getitem__(self, index: slice) -> list[TokenBatch]: ...
     def __getitem__(self, index: int | slice) -> TokenBatch | list[TokenBatch]:
-        places = chosen(index, len(self), "references")
+        places = resolve_index(index, len(self), "references")
         if isinstance(places, slice):
             found = self.streams[places]
         else:

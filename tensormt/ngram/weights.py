@@ -14,8 +14,8 @@ from torch import Tensor
 
 from tensormt.kernels.arrays import equal
 from tensormt.ngram.base import choose
-from tensormt.ngram.comparison import Comparison, Facts
 from tensormt.ngram.frequencies import Frequencies
+from tensormt.ngram.match_table import Comparison, ReferenceStats
 
 __all__ = ["Weighted", "information", "recurrence", "recurrence_sums", "single", "zipf"]
 
@@ -126,7 +126,7 @@ def zipf(part: Comparison, counts: list[Tensor], table: Frequencies) -> list[Ten
     ]
 
 
-def single(refs: Facts, max_order: int, table: Frequencies | None) -> Tensor:
+def single(refs: ReferenceStats, max_order: int, table: Frequencies | None) -> Tensor:
     """The weight of an n-gram that stands once, in one reference, float64 [b,N]; table: Zipf's."""
     number = refs.number.double()[:, None]
     real = number.clamp_min(1)

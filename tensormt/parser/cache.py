@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from tensormt.errors import TensorMTError
-from tensormt.parser.named import TextParser, open_parser
+from tensormt.parser.registry import TextParser, open_parser
 from tensormt.trees.batch import TreeBatch
 from tensormt.trees.sources import TreeSource, read_lines, write_lines
 

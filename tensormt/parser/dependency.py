@@ -3,7 +3,7 @@
     head(d) = argmax over h of s(d, h),   s biaffine in vectors of the dependent and the head
 
 Heads that are no tree (a cycle, two roots, none) are found by pointer jumping, a whole batch at a
-time, and only those sentences are decoded again by a spanning tree (`tensormt.parser.spanning`).
+time, and only those sentences are decoded again by a spanning tree (`tensormt.parser.mst`).
 Relations are scored at the arcs of the tree only, not at all n² pairs. The result is a Forest whose
 nodes are the words, labelled with relations; a segment of several sentences hangs the later roots
 on the first one.
@@ -18,12 +18,12 @@ from torch.nn import functional as F
 
 from tensormt.kernels.arrays import nonzero, owners
 from tensormt.kernels.nodes import Nodes
+from tensormt.parser.char_features import Speller
 from tensormt.parser.decode import Forest
 from tensormt.parser.encoder import embed, run_chars, run_lstm
 from tensormt.parser.model import Settings, supar_encode
+from tensormt.parser.mst import spanning_heads
 from tensormt.parser.network import TYPES, Lexicon
-from tensormt.parser.spanning import spanning_heads
-from tensormt.parser.spelling import Speller
 from tensormt.trees.conllu import LATER
 
 LOW = -1e32

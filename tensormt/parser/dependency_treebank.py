@@ -19,10 +19,10 @@ from torch.nn.utils.rnn import pad_sequence
 from tensormt.data import files
 from tensormt.errors import TensorMTError
 from tensormt.parser.batching import Corpus
+from tensormt.parser.char_features import Speller, spell, symbol
+from tensormt.parser.checkpoint import UNIVERSAL
 from tensormt.parser.model import DEPENDENCY, SPECIALS, Settings
 from tensormt.parser.recipe import DependencyRecipe
-from tensormt.parser.spelling import Speller, spell, symbol
-from tensormt.parser.store import UNIVERSAL
 from tensormt.text.sentences import whole
 from tensormt.text.words import letters_of
 from tensormt.trees.conllu import read

@@ -14,9 +14,9 @@ from typing import Any
 
 import torch
 
-from tensormt.data import files, outputs
+from tensormt.data import atomic_write, files
 from tensormt.errors import TensorMTError
-from tensormt.parser import store
+from tensormt.parser import checkpoint
 from tensormt.parser.batching import Corpus
 from tensormt.parser.evaluation import evaluate
 from tensormt.parser.model import Settings
@@ -74,15 +74,15 @@ def check_folder(folder: Path, inputs: Sequence[Path]) -> None:
     """Refuse a folder that holds a parser already, or in which an input would be overwritten."""
     if (folder / CHECKPOINT).exists():
         raise TensorMTError(f"{folder} holds a training run: add --resume or take another folder")
-    for name in (store.WEIGHTS, store.SETTINGS):
+    for name in (checkpoint.WEIGHTS, checkpoint.SETTINGS):
         if (folder / name).exists():
             raise TensorMTError(f"{folder} holds a parser: take another folder")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise TensorMTError(f"{folder} cannot be made: {error.strerror}") from None
-    for name in (store.WEIGHTS, store.SETTINGS, RECIPE, CHECKPOINT):
-        outputs.output_path(folder / name, inputs)
+    for name in (checkpoint.WEIGHTS, checkpoint.SETTINGS, RECIPE, CHECKPOINT):
+        atomic_write.output_path(folder / name, inputs)
 
 
 def check_resume(folder: Path, recipe: Any) -> None:
@@ -99,7 +99,7 @@ def check_resume(folder: Path, recipe: Any) -> None:
 
 def write_recipe(folder: Path, recipe: Any) -> None:
     """Keep the recipe beside the parser."""
-    with outputs.whole_file(outputs.output_path(folder / RECIPE)) as file:
+    with atomic_write.whole_file(atomic_write.output_path(folder / RECIPE)) as file:
         file.write(f"{json.dumps(asdict(recipe), indent=1)}\n".encode())
 
 
@@ -169,7 +169,7 @@ def work(
         if not figures[best] <= run.best.get(best, -1.0):  # NaN, where nothing is to be found
             run.best = figures
             made = {"recipe": asdict(run.recipe), "dev": figures}
-            store.save(run.folder, run.model, {**run.settings, "training": made})
+            checkpoint.save(run.folder, run.model, {**run.settings, "training": made})
         run.swap()
         run.save()
         report(figures)

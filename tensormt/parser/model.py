@@ -9,7 +9,7 @@ The settings: `args` (of supar's model), `words` and `known` (how many of them h
 embedding), `vectors` (size of the external embedding, 0 for none), `chars`, `fix_len`, `labels`,
 `narrow` (the labels that end in a tag; empty for a model that knows no tags) and `root`. Those of
 a biaffine dependency parser (Dozat and Manning 2017): `kind`, `args`, `words`, `chars`,
-`relations`, `languages` and `spelling` (see `tensormt.parser.spelling`).
+`relations`, `languages` and `spelling` (see `tensormt.parser.char_features`).
 """
 
 import warnings
@@ -23,8 +23,8 @@ import torch
 from torch import Tensor
 
 from tensormt.errors import TensorMTError
-from tensormt.parser.loading import Unfilled
-from tensormt.text.toolkit import import_nltk
+from tensormt.parser.skip_init import Unfilled
+from tensormt.text.nltk_import import import_nltk
 
 Span = tuple[int, int, str]
 Settings = dict[str, Any]

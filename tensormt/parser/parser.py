@@ -19,23 +19,23 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from tensormt.data.lines import items_of
-from tensormt.devices import device_named
+from tensormt.data.coercion import as_list
+from tensormt.devices import resolve_device
 from tensormt.errors import TensorMTError
-from tensormt.given import flag, given, optional, whole
 from tensormt.kernels.arrays import nonzero, owners, repeat
 from tensormt.kernels.nodes import Nodes
 from tensormt.kernels.sorting import argsort
+from tensormt.options import describe
+from tensormt.parser.char_features import scripts
 from tensormt.parser.decode import Forest
 from tensormt.parser.dependency import DependencyNetwork, join
 from tensormt.parser.network import Network
-from tensormt.parser.spelling import scripts
 from tensormt.text import sentences as splitting
 from tensormt.text.dictionary import Dictionary
 from tensormt.text.words import Words, letters_of
 from tensormt.trees.batch import TreeBatch
 from tensormt.trees.conllu import LATER
-from tensormt.typed import described
+from tensormt.validation import boolean, integer, optional, validate
 
 __all__ = ["Parser"]
 
@@ -45,12 +45,12 @@ CUBIC = 10**8  # words³ of a batch: 130 MB for the shares of splits
 DEFAULT = Path(__file__).with_name("english")
 LARGE = Path(__file__).with_name("english_large")
 UNIVERSAL = Path(__file__).with_name("ud")
-_RULES = given(
-    trusted=flag,
-    split=flag,
-    max_length=whole(2),
-    mbr=optional(flag),
-    batch_tokens=optional(whole(1)),
+_RULES = validate(
+    trusted=boolean,
+    split=boolean,
+    max_length=integer(2),
+    mbr=optional(boolean),
+    batch_tokens=optional(integer(1)),
 )
 
 
@@ -112,21 +112,21 @@ class Parser:
         opened only with `trusted=True`. device: None is the CPU, "auto" is CUDA where there is one.
         The weights of a folder are read when the first text is parsed.
         """
-        from tensormt.parser import model, store
+        from tensormt.parser import checkpoint, model
 
         if not isinstance(name, str | PathLike) or "\0" in str(name):
             raise TensorMTError(
-                f"a parser is named by 'default', 'ud' or a path, got {described(name)}"
+                f"a parser is named by 'default', 'ud' or a path, got {describe(name)}"
             )
         path, asked = _place(name, lang), lang
-        where = device_named(device)
+        where = resolve_device(device)
         network: AnyNetwork | Callable[[], AnyNetwork]
         reading: dict[str, Any] = {"kind": "constituency"}
         if path.is_dir():
-            settings = store.settings(path)
+            settings = checkpoint.settings(path)
             mbr = bool(settings.get("mbr", True)) if mbr is None else mbr
-            digest = store.digest(path / store.WEIGHTS, path / store.SETTINGS)
-            if settings["format"] == store.UNIVERSAL:
+            digest = checkpoint.digest(path / checkpoint.WEIGHTS, path / checkpoint.SETTINGS)
+            if settings["format"] == checkpoint.UNIVERSAL:
                 lang = _language(settings["languages"], lang, path)
                 reading = {"kind": "dependency", "rules": Words(lang)}
                 digest += f":{lang}" if lang else ""
@@ -136,20 +136,20 @@ class Parser:
                 raise _no_language(path, lang)
 
             def network() -> AnyNetwork:
-                loaded = store.load(path, settings)
+                loaded = checkpoint.load(path, settings)
                 try:
-                    if settings["format"] == store.UNIVERSAL:
+                    if settings["format"] == checkpoint.UNIVERSAL:
                         relations = settings["relations"]
                         return DependencyNetwork(loaded, relations, where, settings, lang or "")
                     return Network(loaded, settings, where, bool(settings["narrow"]))
                 except (KeyError, TypeError, ValueError, IndexError, RuntimeError) as error:
-                    raise store.damaged(path, error) from error
+                    raise checkpoint.damaged(path, error) from error
 
         elif path.is_file():
             if lang is not None:
                 raise _no_language(path, lang)
             parser, plain = model.open_checkpoint(path, trusted)
-            digest = store.digest(path)
+            digest = checkpoint.digest(path)
             if parser.NAME == model.DEPENDENCY:
                 names = parser.transform.DEPREL.vocab.itos
                 network = DependencyNetwork(parser.model, names, where, parser=parser)
@@ -313,7 +313,7 @@ def _segments(given: Any) -> list[Any]:
     """Segments as a list of texts, of lists of tokens, and of None."""
     if isinstance(given, str | bytes):
         raise TensorMTError("expected a list of segments, got one string: put it in a list")
-    segments = items_of(given, "segments")
+    segments = as_list(given, "segments")
     for number, segment in enumerate(segments, 1):
         tokens = segment if isinstance(segment, list | tuple) else [segment or ""]
         for token in tokens:

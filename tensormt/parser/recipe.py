@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from tensormt.errors import TensorMTError
-from tensormt.typed import Number, Option, Whole
+from tensormt.options import Integer, Number, Option
 
 SIZE = 10_000  # of a layer
 MANY = 10**9
@@ -25,7 +25,7 @@ def check(recipe: Any) -> None:
     for entry in fields(recipe):
         low, high, above = entry.metadata["range"]
         known: Option = (
-            Whole(entry.name, entry.default, "", low, high)
+            Integer(entry.name, entry.default, "", low, high)
             if isinstance(entry.default, int)
             else Number(entry.name, entry.default, "", low, high, above)
         )

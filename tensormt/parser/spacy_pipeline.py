@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from tensormt.errors import TensorMTError
-from tensormt.parser import store
-from tensormt.parser.foreign import ForeignParser, Segment
+from tensormt.parser import checkpoint
+from tensormt.parser.external import ForeignParser, Segment
 from tensormt.trees.conllu import Sentences
 
 __all__ = ["SpacyParser"]
@@ -48,7 +48,7 @@ class SpacyParser(ForeignParser):
             self._pipeline.disable_pipe(name)
         meta = self._pipeline.meta
         files = sorted(path for path in Path(model).rglob("*") if path.is_file())
-        own = f"-{store.digest(*files)}" if Path(model).is_dir() else ""
+        own = f"-{checkpoint.digest(*files)}" if Path(model).is_dir() else ""
         name = f"{meta['lang']}_{meta['name']}-{meta['version']}{own}"
         self._fingerprint = f"spacy:{name}+spacy-{spacy.__version__}"
 

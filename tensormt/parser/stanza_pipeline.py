@@ -7,10 +7,10 @@ into tokens and sentences itself; nothing is downloaded.
 
 from typing import Any
 
-from tensormt.devices import device_named
+from tensormt.devices import resolve_device
 from tensormt.errors import TensorMTError
-from tensormt.parser import store
-from tensormt.parser.foreign import ForeignParser, Segment
+from tensormt.parser import checkpoint
+from tensormt.parser.external import ForeignParser, Segment
 from tensormt.trees.conllu import Sentences
 
 __all__ = ["StanzaParser", "brackets_of", "sentences_of"]
@@ -21,12 +21,12 @@ class StanzaParser(ForeignParser):
 
     def __init__(self, model: str, device: Any = None, kind: str = "dependency") -> None:
         self.model, self.kind = model, kind
-        self._device = device_named(device).type
+        self._device = resolve_device(device).type
         self._lang, _, self._folder = model.partition(":")
         self._pipeline = self._load()
         last = "depparse" if kind == "dependency" else "constituency"
         path = self._pipeline.processors[last].config["model_path"]
-        self._digest = store.digest(path)
+        self._digest = checkpoint.digest(path)
 
     def _load(self) -> Any:
         name = "stanza" if self.kind == "dependency" else "stanza-constituency"

@@ -23,11 +23,11 @@ from torch.nn import functional as F
 
 from tensormt.parser import model as supar_model
 from tensormt.parser.batching import Batch, Corpus
+from tensormt.parser.checkpoint import dequantise, quantise
 from tensormt.parser.encoder import encode, run_chars
 from tensormt.parser.labels import label_scores
 from tensormt.parser.model import Settings
 from tensormt.parser.recipe import Recipe
-from tensormt.parser.store import dequantise, quantise
 
 
 @cache

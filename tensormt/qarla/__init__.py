@@ -4,8 +4,8 @@ QUEEN rates a text, KING a set of metrics, JACK a set of peers (Amigó et al. 20
 for the definitions and what was decided where the paper leaves a choice.
 """
 
+from tensormt.qarla.jack_counts import jack, jack_sets
 from tensormt.qarla.measures import king, king_sets, queen, queen_sets
-from tensormt.qarla.reliability import jack, jack_sets
 from tensormt.qarla.selection import MetricSet, best_of, best_set, greedy_set
 
 __all__ = [

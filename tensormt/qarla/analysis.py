@@ -12,10 +12,10 @@ from torch import Tensor
 
 from tensormt.errors import TensorMTError
 from tensormt.metaeval import pearson
-from tensormt.qarla.beds import Bed
 from tensormt.qarla.checks import CHECKED, check_models, check_sets, check_similarities
 from tensormt.qarla.chunks import chunks
 from tensormt.qarla.measures import queen_sets, rivals, rivals_cost
+from tensormt.qarla.similarity_tensors import Bed
 
 # Cases whose QUEENs with every set are held at a time.
 CASES = 20

@@ -8,22 +8,22 @@ import torch
 from torch import Tensor
 
 from tensormt.errors import TensorMTError
-from tensormt.given import flag, given, numbers, one_of, optional
-from tensormt.kernels.triples import TRIPLES
+from tensormt.kernels.queen_counts import TRIPLES
+from tensormt.validation import boolean, one_of, optional, tensor_of, validate
 
 MAX_METRICS = 16
 
-_MASK = optional(numbers("cases", "texts", kind="truth values"))
+_MASK = optional(tensor_of("cases", "texts", kind="truth values"))
 # every public function of QARLA checks what it is given by these
-CHECKED = given(
-    am=numbers("cases", "peers", "models", "metrics"),
-    mm=numbers("cases", "models", "models", "metrics"),
-    aa=numbers("cases", "peers", "peers", "metrics"),
-    leave_one_out=flag,
+CHECKED = validate(
+    am=tensor_of("cases", "peers", "models", "metrics"),
+    mm=tensor_of("cases", "models", "models", "metrics"),
+    aa=tensor_of("cases", "peers", "peers", "metrics"),
+    leave_one_out=boolean,
     triples=one_of(TRIPLES),
     model_mask=_MASK,
     peer_mask=_MASK,
-    kings=numbers("sets"),
+    kings=tensor_of("sets"),
 )
 
 

@@ -27,7 +27,7 @@ metric k.
 import torch
 from torch import Tensor
 
-from tensormt.kernels.triples import (
+from tensormt.kernels.queen_counts import (
     set_counts,
     set_counts_without_each,
     triple_weights,

@@ -3,8 +3,8 @@
 import textwrap
 from pathlib import Path
 
-from tensormt.data.pictures import new_figure, save_figure
-from tensormt.qarla.findings import Report
+from tensormt.figures import new_figure, save_figure
+from tensormt.qarla.summary import Report
 
 
 def check_plots() -> None:

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from tensormt.data.lines import items_of
+from tensormt.data.coercion import as_list
 from tensormt.errors import TensorMTError
-from tensormt.given import whole
 from tensormt.qarla.checks import CHECKED
 from tensormt.qarla.measures import king, king_sets
+from tensormt.validation import integer
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ def _choices(
 ) -> tuple[list[int], list[int]]:
     """Return the metrics to keep and to drop as sorted lists."""
     kept, dropped = (
-        sorted({whole()(k, f"a metric of {name}") for k in items_of(given, name)})
+        sorted({integer()(k, f"a metric of {name}") for k in as_list(given, name)})
         for given, name in ((include, "include"), (exclude, "exclude"))
     )
     for k in kept + dropped:

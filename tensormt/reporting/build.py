@@ -18,21 +18,21 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from tensormt.data.corpora import Corpus
-from tensormt.data.lines import items_of, lines_of, names_of, streams_of
-from tensormt.data.outputs import output_path
+from tensormt.data.atomic_write import output_path
+from tensormt.data.coercion import as_lines, as_list, as_names, as_streams
+from tensormt.data.corpus import Corpus
 from tensormt.errors import TensorMTError
-from tensormt.given import file_name, given, numbers, on_device, optional, string, whole
 from tensormt.metric import Metric
+from tensormt.options import describe
 from tensormt.reporting import overview
-from tensormt.reporting.drawn import draw
-from tensormt.reporting.gather import Gathered, gather
+from tensormt.reporting.collect import Gathered, gather
+from tensormt.reporting.item_counts import Item, tallied
 from tensormt.reporting.page import Packed, write
-from tensormt.reporting.tallies import Item, tallied
+from tensormt.reporting.tree_panel import draw
 from tensormt.scoring import Scorer
 from tensormt.trees.batch import TreeBatch
-from tensormt.trees.sources import Aligned, Written
-from tensormt.typed import described
+from tensormt.trees.sources import PreparsedTrees, TreesAsText
+from tensormt.validation import file_name, integer, on_device, optional, string, tensor_of, validate
 from tensormt.version import __version__
 
 __all__ = ["TREES_FOR", "build", "report"]
@@ -43,10 +43,10 @@ _AT_ONCE = 50  # of them in one block of the file
 Lines = Sequence[str | None] | TreeBatch
 
 
-@given(
+@validate(
     path=file_name,
     device=optional(on_device),
-    trees_for=optional(whole()),
+    trees_for=optional(integer()),
     title=string,
 )
 def report(
@@ -77,18 +77,18 @@ def report(
     output_path(Path(path))  # before the work
     if not isinstance(hyps, Mapping) or not hyps:
         raise TensorMTError("hyps is {system: list of segments}: give at least one system")
-    lines = {str(name): lines_of(own, f"hyps[{name!r}]") for name, own in hyps.items()}
-    streams = streams_of(refs)
+    lines = {str(name): as_lines(own, f"hyps[{name!r}]") for name, own in hyps.items()}
+    streams = as_streams(refs)
     if not streams:
         raise TensorMTError("no reference given: refs is a list of at least one stream")
     scorer = Scorer(metrics, device=device)
-    corpus = Corpus.of_lists(dict(lines), streams, None if docs is None else names_of(docs, "docs"))
+    corpus = Corpus.of_lists(dict(lines), streams, None if docs is None else as_names(docs, "docs"))
     present = np.array([[line is not None for line in own] for own in lines.values()])
     if not isinstance(trees, bool):
         batches = _beside(trees, hyps)
-        scorer.trees = Aligned(batches, [corpus.segments] * (len(hyps) + len(streams)))
+        scorer.trees = PreparsedTrees(batches, [corpus.segments] * (len(hyps) + len(streams)))
     elif trees:
-        scorer.trees = Written()
+        scorer.trees = TreesAsText()
     elif scorer.needs_trees:
         from tensormt.parser.cache import tree_source
 
@@ -102,9 +102,9 @@ def _beside(trees: Any, hyps: Mapping[str, Any]) -> list[TreeBatch]:
     if not pair or not isinstance(trees[0], Mapping) or set(trees[0]) != set(hyps):
         raise TensorMTError(
             "trees is True, or ({system: trees}, [trees of each stream of refs]) with the systems "
-            f"of hyps: got {described(trees)}"
+            f"of hyps: got {describe(trees)}"
         )
-    listed = [*(trees[0][name] for name in hyps), *items_of(trees[1], "trees of refs")]
+    listed = [*(trees[0][name] for name in hyps), *as_list(trees[1], "trees of refs")]
     return [t if isinstance(t, TreeBatch) else TreeBatch.from_brackets(t) for t in listed]
 
 
@@ -118,9 +118,9 @@ def build(
 ) -> Path:
     """Write the page of what was gathered."""
     if not isinstance(human, Mapping):
-        raise TensorMTError(f"human is {described(human)}, expected {{name: scores [S,N]}}")
+        raise TensorMTError(f"human is {describe(human)}, expected {{name: scores [S,N]}}")
     for name, table in human.items():
-        numbers("systems", "segments")(table, f"human[{name!r}]")
+        tensor_of("systems", "segments")(table, f"human[{name!r}]")
         if table.shape != (len(gathered.systems), gathered.segments):
             raise TensorMTError(
                 f"human scores {name!r} are {list(table.shape)}: expected "

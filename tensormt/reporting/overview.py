@@ -17,19 +17,19 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from tensormt.data.judged import TestSet
+from tensormt.data.human_scores import TestSet
 from tensormt.errors import TensorMTError
+from tensormt.inputs import Tokens
 from tensormt.metaeval.correlation import pearson, spearman
-from tensormt.metaeval.levels import agreement, system_agreement
+from tensormt.metaeval.grouping import agreement, system_agreement
 from tensormt.metaeval.pairs import count_pairs
 from tensormt.metaeval.scores import collect_texts
 from tensormt.metric import Metric
-from tensormt.qarla.cases import bed_from_texts
-from tensormt.qarla.findings import Options, make_report
-from tensormt.reading import Tokens
-from tensormt.reporting.gather import Gathered
+from tensormt.qarla.from_texts import bed_from_texts
+from tensormt.qarla.summary import Options, make_report
+from tensormt.reporting.collect import Gathered
 from tensormt.significance import SEED, gap_p_value, holm, interval, resampled
-from tensormt.trees.sources import Aligned, Written
+from tensormt.trees.sources import PreparsedTrees, TreesAsText
 
 __all__ = [
     "BUCKET_SAMPLES",
@@ -243,7 +243,7 @@ def people(
 def qarla(gathered: Gathered) -> dict[str, Any] | None:
     """KING, QUEEN and JACK over segments with three references or more; None where they lack."""
     scorer = gathered.scorer
-    given = isinstance(scorer.trees, (Written, Aligned))
+    given = isinstance(scorer.trees, (TreesAsText, PreparsedTrees))
     metrics = {
         name: copy(metric)
         for name, metric in scorer.metrics.items()

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from tensormt.data import files
-from tensormt.data.outputs import whole_file
+from tensormt.data.atomic_write import whole_file
 
 __all__ = ["Packed", "write"]
 

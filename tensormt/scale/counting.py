@@ -12,8 +12,8 @@ import json
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
+from tensormt.data.fsspec_io import fetched, filesystem, stored
 from tensormt.data.shards import Shard
-from tensormt.data.storage import fetched, filesystem, stored
 from tensormt.errors import TensorMTError
 from tensormt.ngram.frequencies import Frequencies
 from tensormt.scale.job import Job, waiting

@@ -3,7 +3,7 @@
 A document may reach over shards and files. Beside the scores of a shard lie the summed statistics
 of its documents (`_documents/NAME.parquet`), there before the scores are, so whoever finds a shard
 done finds them too. The driver adds them up, a file at a time, and writes one table of scores.
-They are words of tensormt.kernels.exact: the cuts cannot be seen in a score.
+They are words of tensormt.kernels.fixed_point: the cuts cannot be seen in a score.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Any
 
 import torch
 
-from tensormt.data.scorefiles import SUFFIXES, ScoreFile, read_columns, read_footer
+from tensormt.data.fsspec_io import filesystem
+from tensormt.data.shard_writer import SUFFIXES, ScoreFile, read_columns, read_footer
 from tensormt.data.shards import Shard
-from tensormt.data.storage import filesystem
 from tensormt.scale.job import Job
 from tensormt.scoring import Sums
 

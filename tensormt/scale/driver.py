@@ -5,8 +5,8 @@
 
 All that is known of a run lies in its folder. A shard whose file is there is done, so the same
 command goes on after a kill, several drivers may share a folder, and parts of the shards may be
-done elsewhere. Statistics are summed in words (tensormt.kernels.exact): the corpus score is that of
-`tensormt score` on the same rows, to the last bit, whatever the cuts, engines and workers.
+done elsewhere. Statistics are summed in words (tensormt.kernels.fixed_point): the corpus score is
+that of `tensormt score` on the same rows, to the last bit, whatever the cuts, engines and workers.
 """
 
 from __future__ import annotations
@@ -17,12 +17,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tensormt.data.records import Columns, digest
-from tensormt.data.scorefiles import SUFFIXES, read_footer, sweep, write_json
+from tensormt.data.fsspec_io import filesystem
+from tensormt.data.shard_reader import Columns, digest
+from tensormt.data.shard_writer import SUFFIXES, read_footer, sweep, write_json
 from tensormt.data.shards import Shard, cut, find
-from tensormt.data.storage import filesystem
 from tensormt.errors import TensorMTError
-from tensormt.scale.cluster import Cluster
 from tensormt.scale.counting import tables
 from tensormt.scale.documents import (
     finished,
@@ -33,7 +32,8 @@ from tensormt.scale.documents import (
     write_table,
 )
 from tensormt.scale.job import Job
-from tensormt.scale.local import Local
+from tensormt.scale.process_engine import Local
+from tensormt.scale.ray_engine import Cluster
 from tensormt.scale.worker import Task
 from tensormt.scoring import Scorer, Sums
 

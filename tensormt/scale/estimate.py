@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import torch
 
-from tensormt.data.corpora import Corpus
-from tensormt.data.records import Record, sample
+from tensormt.data.corpus import Corpus
+from tensormt.data.shard_reader import Record, sample
 from tensormt.data.shards import Shard
 from tensormt.scale.job import Job
 from tensormt.scale.worker import columns_of

@@ -13,16 +13,16 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tensormt.data.records import Columns
-from tensormt.data.scorefiles import SUFFIXES
+from tensormt.data.fsspec_io import fetched
+from tensormt.data.shard_reader import Columns
+from tensormt.data.shard_writer import SUFFIXES
 from tensormt.data.shards import Shard
-from tensormt.data.storage import fetched
 from tensormt.errors import TensorMTError
 from tensormt.metric import Metric
 from tensormt.ngram.frequencies import Frequencies
+from tensormt.prepared import signature
 from tensormt.scoring import CHUNK, Scorer
-from tensormt.texts import signature
-from tensormt.trees.sources import TreeSource, Written
+from tensormt.trees.sources import TreesAsText, TreeSource
 
 __all__ = ["Job", "waiting"]
 
@@ -40,7 +40,7 @@ def waiting(metrics: Iterable[Metric[Any]]) -> dict[str, list[Any]]:
         if members is not None:
             for key, some in waiting(members).items():
                 found.setdefault(key, []).extend(some)
-        elif metric.awaits_counts:
+        elif metric.needs_fit:
             own: Any = metric
             case = "lc" if own.lowercase else "mixed"
             found.setdefault(f"{own.tokenize}-{case}-{own.max_order}", []).append(own)
@@ -105,11 +105,11 @@ class Job:
     def tree_source(self, scorer: Scorer) -> TreeSource | None:
         """What makes trees of texts: none, the text itself, or the parser with its cache."""
         if self.trees:
-            return Written()
+            return TreesAsText()
         if not scorer.needs_trees:
             return None
         from tensormt.parser.cache import CachedParser
-        from tensormt.parser.named import open_parser
+        from tensormt.parser.registry import open_parser
 
         parser = open_parser(self.parser, self.trusted, self.device, lang=self.lang)
         return CachedParser(parser, Path(self.cache) if self.cache else None)

@@ -22,17 +22,17 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from tensormt.data.corpora import Chunk
-from tensormt.data.records import Bad, Record, id_type, records
-from tensormt.data.scorefiles import ScoreFile
+from tensormt.data.corpus import Chunk
+from tensormt.data.fsspec_io import stored
+from tensormt.data.shard_reader import InvalidRow, Record, id_type, records
+from tensormt.data.shard_writer import ScoreFile
 from tensormt.data.shards import Shard, place
-from tensormt.data.storage import stored
 from tensormt.errors import TensorMTError
 from tensormt.ngram.frequencies import Frequencies
+from tensormt.prepared import Texts
 from tensormt.scale.documents import finished, keep
 from tensormt.scale.job import Job, waiting
 from tensormt.scoring import Scorer, Sums
-from tensormt.texts import Texts
 
 __all__ = ["FORMAT", "Task", "Worker", "columns_of", "main"]
 
@@ -72,12 +72,12 @@ class Worker:
 
     def _chunks(
         self, shard: Shard, size: int, digest: hashlib.blake2b | None = None
-    ) -> Iterator[tuple[int, list[Record | Bad]]]:
+    ) -> Iterator[tuple[int, list[Record | InvalidRow]]]:
         """Rows of the shard, so many at a time, with the number of rows before them."""
         rows, start = records(shard, self.job.columns, digest), 0
         while part := list(islice(rows, size)):
             for row in part:
-                if isinstance(row, Bad) and not self.job.skip:
+                if isinstance(row, InvalidRow) and not self.job.skip:
                     raise TensorMTError(row.message)
             yield start, part
             start += len(part)
@@ -138,17 +138,17 @@ class Worker:
             file.finish(footer)
         return footer
 
-    def _kept(self, part: list[Record | Bad], name: str, kind: str) -> list[Any]:
+    def _kept(self, part: list[Record | InvalidRow], name: str, kind: str) -> list[Any]:
         values = [getattr(row, name, None) for row in part]
         if kind == "int64":
             return values
         return [None if value is None else str(value) for value in values]
 
     def _statistics(
-        self, shard: Shard, start: int, part: list[Record | Bad]
+        self, shard: Shard, start: int, part: list[Record | InvalidRow]
     ) -> tuple[dict[str, Tensor], dict[int, str]]:
         """Statistics of the good rows by metric, and sentences about the others by their place."""
-        bad = {k: row.message for k, row in enumerate(part) if isinstance(row, Bad)}
+        bad = {k: row.message for k, row in enumerate(part) if isinstance(row, InvalidRow)}
         rows = {k: row for k, row in enumerate(part) if isinstance(row, Record)}
         tables: list[dict[str, Tensor]] = []
 

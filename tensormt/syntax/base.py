@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from tensormt.errors import SegmentError
-from tensormt.given import flag
+from tensormt.inputs import Trees
 from tensormt.kernels.arrays import few
 from tensormt.metric import Metric, check_aligned
-from tensormt.reading import Trees
 from tensormt.trees.batch import TreeBatch
-from tensormt.trees.headrules import rules_named
+from tensormt.trees.head_rules import rules_named
+from tensormt.validation import boolean
 
 __all__ = ["CHUNK", "FEW", "ConstituencyMetric", "DependencyMetric", "TreeMetric"]
 
@@ -68,7 +68,7 @@ class ConstituencyMetric(TreeMetric):
     kind = "constituency"
 
     def __init__(self, lexical: bool) -> None:
-        self.lexical: bool = flag(lexical, "lexical")
+        self.lexical: bool = boolean(lexical, "lexical")
 
     def trees(self, batch: TreeBatch) -> TreeBatch:
         """Bare labels, or labels with the words as leaves."""

@@ -14,13 +14,13 @@ from tensormt.kernels.chains import chain_keys
 from tensormt.kernels.counts import Keys
 from tensormt.kernels.nodes import Nodes
 from tensormt.syntax.base import DependencyMetric
-from tensormt.syntax.fractions import Fractions
+from tensormt.syntax.clipped_precision import ClippedPrecisionMetric
 from tensormt.trees.batch import TreeBatch
 
 __all__ = ["HWCM"]
 
 
-class HWCM(Fractions, DependencyMetric):
+class HWCM(ClippedPrecisionMetric, DependencyMetric):
     """Headword chain metric: shared downward paths of words in the dependency trees."""
 
     name = "HWCM"
@@ -35,7 +35,7 @@ class HWCM(Fractions, DependencyMetric):
         rules: str = "collins",
         labels: bool = False,
     ) -> None:
-        Fractions.__init__(self, max_length, balance, "max_length")
+        ClippedPrecisionMetric.__init__(self, max_length, balance, "max_length")
         DependencyMetric.__init__(self, rules)
         if not isinstance(labels, bool):
             raise TensorMTError(f"{self.name}: labels is {labels!r}, expected True or False")

@@ -8,13 +8,13 @@ from tensormt.kernels.counts import Keys
 from tensormt.kernels.nodes import Nodes
 from tensormt.kernels.subtrees import subtree_keys
 from tensormt.syntax.base import ConstituencyMetric, DependencyMetric
-from tensormt.syntax.fractions import Fractions
+from tensormt.syntax.clipped_precision import ClippedPrecisionMetric
 from tensormt.trees.batch import TreeBatch
 
 __all__ = ["DSTM", "STM"]
 
 
-class _Subtrees(Fractions):
+class _Subtrees(ClippedPrecisionMetric):
     """Counts the subtrees of every depth."""
 
     item = "subtree"
@@ -36,7 +36,7 @@ class STM(_Subtrees, ConstituencyMetric):
     def __init__(
         self, max_depth: int = 4, balance: str = "precision", lexical: bool = False
     ) -> None:
-        Fractions.__init__(self, max_depth, balance, "max_depth")
+        ClippedPrecisionMetric.__init__(self, max_depth, balance, "max_depth")
         ConstituencyMetric.__init__(self, lexical)
 
 
@@ -48,5 +48,5 @@ class DSTM(_Subtrees, DependencyMetric):
     def __init__(
         self, max_depth: int = 3, balance: str = "precision", rules: str = "collins"
     ) -> None:
-        Fractions.__init__(self, max_depth, balance, "max_depth")
+        ClippedPrecisionMetric.__init__(self, max_depth, balance, "max_depth")
         DependencyMetric.__init__(self, rules)

@@ -2,7 +2,7 @@
 
     TKM = max over references r of K(h, r) / √(K(h, h) K(r, r))
 
-K is the kernel of Collins & Duffy (kernels/treekernel.py). Documents and corpora take the mean of
+K is the kernel of Collins & Duffy (kernels/tree_kernel.py). Documents and corpora take the mean of
 the segments.
 """
 
@@ -15,17 +15,17 @@ import torch
 from torch import Tensor
 
 from tensormt.explanation import Explanation
-from tensormt.given import number
 from tensormt.kernels.matches import node_pairs
-from tensormt.kernels.treekernel import Side, joined, log_kernel, side
+from tensormt.kernels.tree_kernel import Side, joined, log_kernel, side
 from tensormt.metric import check_aligned
 from tensormt.syntax.base import CHUNK, ConstituencyMetric, DependencyMetric, TreeMetric
 from tensormt.trees.batch import TreeBatch
+from tensormt.validation import number
 
 __all__ = ["DTKM", "TKM"]
 
 
-class Kernel(TreeMetric):
+class TreeKernelMetric(TreeMetric):
     """Cosine of tree kernels with the best reference. Statistics: segments, score."""
 
     def __init__(self, decay: float) -> None:
@@ -120,13 +120,13 @@ class Kernel(TreeMetric):
         return {"decay": decay, **self.tree_options()}
 
 
-class TKM(Kernel, ConstituencyMetric):
+class TKM(TreeKernelMetric, ConstituencyMetric):
     """Tree kernel metric on constituency trees."""
 
     name = "TKM"
 
     def __init__(self, decay: float = 1.0, lexical: bool = False) -> None:
-        Kernel.__init__(self, decay)
+        TreeKernelMetric.__init__(self, decay)
         ConstituencyMetric.__init__(self, lexical)
 
     def _hashed(self, batch: TreeBatch) -> tuple[TreeBatch, Tensor, Tensor | None]:
@@ -136,11 +136,11 @@ class TKM(Kernel, ConstituencyMetric):
         return batch, batch.labels.hashes, batch.words.hashes
 
 
-class DTKM(Kernel, DependencyMetric):
+class DTKM(TreeKernelMetric, DependencyMetric):
     """Tree kernel metric on dependency trees."""
 
     name = "DTKM"
 
     def __init__(self, decay: float = 1.0, rules: str = "collins") -> None:
-        Kernel.__init__(self, decay)
+        TreeKernelMetric.__init__(self, decay)
         DependencyMetric.__init__(self, rules)

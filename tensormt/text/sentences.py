@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, Protocol
 
-from tensormt.text.toolkit import import_nltk
+from tensormt.text.nltk_import import import_nltk
 
 ABBREVIATIONS = frozenset(
     re.findall(

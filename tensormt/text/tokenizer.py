@@ -25,8 +25,8 @@ import numpy as np
 import pyarrow as pa
 
 from tensormt.errors import TensorMTError
+from tensormt.options import describe
 from tensormt.text.dictionary import code_points
-from tensormt.typed import described
 
 __all__ = ["CHARACTERS", "NATIVE", "WITH_SPACE", "characters", "check_name", "decode", "tokenize"]
 
@@ -73,7 +73,7 @@ _CHUNK = 512
 def check_name(name: str) -> None:
     """Raise unless the tokeniser is one of ours or one that sacrebleu knows."""
     if not isinstance(name, str):
-        raise TensorMTError(f"tokenize is {described(name)}, expected a tokeniser's name")
+        raise TensorMTError(f"tokenize is {describe(name)}, expected a tokeniser's name")
     if name not in NATIVE:
         _foreign(name)
 

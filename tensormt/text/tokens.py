@@ -17,14 +17,14 @@ import pyarrow as pa
 import torch
 from torch import Tensor
 
-from tensormt.data.lines import items_of, lines_of
+from tensormt.data.coercion import as_lines, as_list
 from tensormt.errors import TensorMTError
-from tensormt.given import chosen, flag, given, many, numbers, on_device
 from tensormt.kernels import hashing
 from tensormt.kernels.arrays import nonzero, ranges, repeat, take
 from tensormt.text.dictionary import Dictionary, number_characters
 from tensormt.text.tokenizer import CHARACTERS, characters, check_name
 from tensormt.text.tokenizer import tokenize as cut
+from tensormt.validation import boolean, list_of, on_device, resolve_index, tensor_of, validate
 
 __all__ = ["TokenBatch", "dictionaries", "unify"]
 
@@ -50,7 +50,7 @@ class TokenBatch:
         return cls.from_texts([lines], tokenize, lowercase)[0]
 
     @classmethod
-    @given(lowercase=flag)
+    @validate(lowercase=boolean)
     def from_texts(
         cls,
         streams: Iterable[Iterable[str | bytes | None]],
@@ -59,7 +59,7 @@ class TokenBatch:
     ) -> list[TokenBatch]:
         """Tokenise several streams of lines into batches that share one dictionary."""
         check_name(tokenize)
-        texts = [lines_of(lines, binary=True) for lines in items_of(streams, "streams")]
+        texts = [as_lines(lines, binary=True) for lines in as_list(streams, "streams")]
         if tokenize in CHARACTERS:
             codes = [characters(lines, tokenize, lowercase) for lines in texts]
             return cls._of_characters(codes, tokenize, lowercase)
@@ -88,7 +88,9 @@ class TokenBatch:
         ]
 
     @classmethod
-    @given(ids=numbers("B", "T", kind="whole numbers"), lengths=numbers("B", kind="whole numbers"))
+    @validate(
+        ids=tensor_of("B", "T", kind="whole numbers"), lengths=tensor_of("B", kind="whole numbers")
+    )
     def from_ids(cls, ids: Tensor, lengths: Tensor) -> TokenBatch:
         """Take token ids [B,T] (integers) of which the first lengths [B] of each row are real."""
         if lengths.shape != ids.shape[:1]:
@@ -162,7 +164,7 @@ class TokenBatch:
 
     def __getitem__(self, index: int | slice | Sequence[int] | Tensor) -> TokenBatch:
         """The chosen segments as a batch with the same dictionary; an int chooses one."""
-        places = chosen(index, len(self), "a batch")
+        places = resolve_index(index, len(self), "a batch")
         if isinstance(places, slice):
             lengths = self.lengths[places]
             begin = int(self.starts[places.start]) if lengths.shape[0] else 0
@@ -173,7 +175,7 @@ class TokenBatch:
         tokens = take(self.tokens, ranges(self.starts[rows], lengths))
         return replace(self, tokens=tokens, lengths=lengths)
 
-    @given(device=on_device)
+    @validate(device=on_device)
     def to(self, device: str | torch.device) -> TokenBatch:
         """The same batch on a device; the dictionary stays where it is."""
         return replace(self, tokens=self.tokens.to(device), lengths=self.lengths.to(device))
@@ -202,7 +204,7 @@ class TokenBatch:
         )
 
 
-_BATCHES = many(TokenBatch, "a batch of TokenBatch.from_text or from_ids")
+_BATCHES = list_of(TokenBatch, "a batch of TokenBatch.from_text or from_ids")
 
 
 def dictionaries(batches: Sequence[TokenBatch]) -> list[Dictionary]:

@@ -1,9 +1,10 @@
 """In the training loop: metrics on token ids, rewards, differentiable relatives, torchmetrics.
 
-`tensormt.train.states` (torchmetrics) is imported by name alone: it needs the extra `train`.
+`tensormt.train.torchmetrics_wrapper` (torchmetrics) is imported by name alone: it needs the extra
+`train`.
 """
 
-from tensormt.train.ids import SpecialIds, distinct
+from tensormt.train.expected_counts import expected_bleu, expected_matches
 from tensormt.train.learned import Learned
 from tensormt.train.mbr import best, mbr, nbest
 from tensormt.train.rewards import (
@@ -13,9 +14,9 @@ from tensormt.train.rewards import (
     minimum_risk,
     policy_gradient,
 )
-from tensormt.train.soft import expected_bleu, expected_matches
-from tensormt.train.softkernel import SoftKernel, soft_log_kernel
-from tensormt.train.textreward import TextReward
+from tensormt.train.soft_kernel import SoftKernel, soft_log_kernel
+from tensormt.train.special_tokens import SpecialIds, distinct
+from tensormt.train.text_reward import TextReward
 
 __all__ = [
     "Learned",

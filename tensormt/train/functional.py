@@ -6,8 +6,8 @@ The numbers are those of the metric classes on the same tokens; only the way to 
 size is known from the shapes, so nothing waits for the device. Hypotheses and references are
 compared outright (kernels/ngrams.py) in chunks of segments, so memory is linear in the batch. Where
 a text begins and ends is said by `lengths`, or by `pad`, `eos`, `bos` and `skip`, each an id or
-several, or `special` (train/ids.py); with none of them every id but −100 is real. A reference of
-length 0 is absent; a segment without any reference scores 0.
+several, or `special` (train/special_tokens.py); with none of them every id but −100 is real. A
+reference of length 0 is absent; a segment without any reference scores 0.
 
 An n-gram is a clipped match when its rank among equal ones before it is below its largest count in
 a reference. Rank and count do not change when the hypothesis goes on, so the statistics of all
@@ -31,8 +31,8 @@ from tensormt.kernels import hashing
 from tensormt.kernels.ngrams import Order, compare, different, share
 from tensormt.metric import Metric
 from tensormt.ngram.base import NgramMetric
-from tensormt.ngram.comparison import Comparison
-from tensormt.train.ids import Ids, SpecialIds, by_values, warn_if_empty
+from tensormt.ngram.match_table import Comparison
+from tensormt.train.special_tokens import Ids, SpecialIds, by_values, warn_if_empty
 
 __all__ = ["scores", "statistics"]
 
@@ -55,14 +55,14 @@ def statistics(
     skip: Ids = None,
     special: SpecialIds | None = None,
     prefixes: bool = False,
-    apart: bool = False,
+    per_reference: bool = False,
 ) -> Tensor:
     """What `metric.statistics` gives for token ids: [B,X], or [B,K,X] for samples hyp [B,K,T].
 
     refs [B,R,T'], lengths [B] or [B,K], and [B,R]. `prefixes`: of the first 0…T tokens of each,
     [B,T+1,X] or [B,K,T+1,X]; a prefix longer than the segment is the whole segment. A prefix is one
-    of the words that are left: what is no word is left out first. `apart`: with every reference
-    alone, [B,R,X] or [B,K,R,X].
+    of the words that are left: what is no word is left out first. `per_reference`: with every
+    reference alone, [B,R,X] or [B,K,R,X].
     """
     counter = _check(metric, hyp, refs)
     samples = hyp if hyp.dim() == 3 else hyp[:, None]
@@ -78,7 +78,9 @@ def statistics(
     step = number * max(width, 1) * (streams * (other + 1) + width)
     step = max(_CELLS.get(hyp.device.type, _MOST_CELLS) // max(step, 1), 1)
     parts = [
-        _counted(counter, samples[rows], refs[rows], ours[rows], theirs[rows], prefixes, apart)
+        _counted(
+            counter, samples[rows], refs[rows], ours[rows], theirs[rows], prefixes, per_reference
+        )
         for rows in (slice(k, k + step) for k in range(0, max(size, 1), step))
     ]
     found = torch.cat(parts)
@@ -92,7 +94,7 @@ def _counted(
     lengths: Tensor,
     ref_lengths: Tensor,
     prefixes: bool,
-    apart: bool,
+    per_reference: bool,
 ) -> Tensor:
     """Statistics [b,K,(R,)(T+1,)X] of ids [b,K,T] and [b,R,T'] with lengths [b,K] and [b,R]."""
     low = torch.iinfo(hyp.dtype).min
@@ -105,7 +107,7 @@ def _counted(
     orders = compare(columns, each, metric.max_order)
     streams = refs.shape[1]
     times, lengths, ref_lengths = 1, lengths.flatten(), ref_lengths.t()
-    if apart:
+    if per_reference:
         # every reference makes columns of its own, reference after reference
         times, lengths, ref_lengths = streams, lengths.repeat(streams), ref_lengths.reshape(1, -1)
         rows = rows.transpose(0, 1).flatten(1)[None]
@@ -120,7 +122,7 @@ def _counted(
     )
     found = metric.count(part, metric.counts if metric.needs_table else None)
     found = found.view(times, size, number, *found.shape[1:])
-    return found.movedim(0, 2) if apart else found[0]
+    return found.movedim(0, 2) if per_reference else found[0]
 
 
 def _apart(order: Order) -> Order:
@@ -164,11 +166,13 @@ def scores(
     bos: Ids = None,
     skip: Ids = None,
     special: SpecialIds | None = None,
-    apart: bool = False,
+    per_reference: bool = False,
 ) -> Tensor:
     """Segment scores of token ids, float64 [B] or [B,K]; see `statistics`."""
     special = special or SpecialIds(pad, eos, bos, skip)
-    found = statistics(metric, hyp, refs, hyp_lengths, ref_lengths, special=special, apart=apart)
+    found = statistics(
+        metric, hyp, refs, hyp_lengths, ref_lengths, special=special, per_reference=per_reference
+    )
     return metric.score(found, segment=True)
 
 

@@ -3,9 +3,9 @@
     Seq2SeqTrainer(…, compute_metrics=compute_metrics(tokenizer, ["bleu", "stm:balance=f1"]))
 
 Predictions are ids as `predict_with_generate=True` gives them, labels the data set's; both hold
-padding and −100, both are read as train/ids.py says and decoded by the tokenizer. The scores are
-corpus scores on the metrics' scales, named as metrics are typed; `length` is the mean number of
-words that were predicted. Nothing of transformers is imported.
+padding and −100, both are read as train/special_tokens.py says and decoded by the tokenizer. The
+scores are corpus scores on the metrics' scales, named as metrics are typed; `length` is the mean
+number of words that were predicted. Nothing of transformers is imported.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ import torch
 from torch import Tensor
 
 from tensormt.errors import TensorMTError
+from tensormt.inputs import Tokens
 from tensormt.metric import Metric
-from tensormt.reading import Tokens
+from tensormt.prepared import Texts
 from tensormt.registry import make
-from tensormt.texts import Texts
-from tensormt.train.ids import SpecialIds, decoded
 from tensormt.train.naming import label
-from tensormt.train.textreward import Source, source_for
+from tensormt.train.special_tokens import SpecialIds, decoded
+from tensormt.train.text_reward import Source, source_for
 
 __all__ = ["ComputeMetrics", "compute_metrics"]
 

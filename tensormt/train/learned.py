@@ -5,8 +5,8 @@ worth. STM, HWCM and DSTM count keys; here each key g has a weight w(g) = exp θ
 
     P(n) = Σ over matched keys of order n of w / Σ over all keys of the hypothesis of order n of w
 
-takes the place of clipped(n) / count(n) (tensormt.syntax.weighted, which makes a metric of a file
-of weights); here θ is learned. An L2 penalty keeps the weights of rare keys near 1.
+takes the place of clipped(n) / count(n) (tensormt.syntax.learned_weights, which makes a metric of a
+file of weights); here θ is learned. An L2 penalty keeps the weights of rare keys near 1.
 
     learned = Learned("stm:balance=f1")
     features = learned.features(hyp, refs)                    # once; TreeBatch and R of them
@@ -25,7 +25,7 @@ from torch import Tensor
 from torch.nn import Module, Parameter
 
 from tensormt.registry import make
-from tensormt.syntax.weighted import (
+from tensormt.syntax.learned_weights import (
     Features,
     Weighted,
     features_of,

@@ -27,9 +27,9 @@ from torch import Tensor
 from tensormt.errors import TensorMTError
 from tensormt.metric import Metric
 from tensormt.train.functional import scores, statistics
-from tensormt.train.ids import IGNORED, Ids, SpecialIds, Words
 from tensormt.train.mbr import mbr, shares
-from tensormt.train.pooled import averaged, others
+from tensormt.train.mbr_aggregation import averaged, others
+from tensormt.train.special_tokens import IGNORED, Ids, SpecialIds, Words
 from tensormt.train.trainers import GrpoReward
 
 __all__ = [
@@ -43,7 +43,9 @@ __all__ = [
 
 
 class Reward:
-    """A metric on token ids as a reward; what is no word is said by the ids of train/ids.py."""
+    """A metric on token ids as a reward; what is no word is said by the ids of
+    train/special_tokens.py.
+    """
 
     def __init__(
         self,
@@ -111,7 +113,7 @@ class Reward:
         [b,i,j] has i as the hypothesis and j as the reference; without refs the samples are it.
         """
         hyp, own = self._pools(samples, lengths, refs, ref_lengths)
-        return scores(self.metric, hyp.ids, own.ids, hyp.lengths, own.lengths, apart=True)
+        return scores(self.metric, hyp.ids, own.ids, hyp.lengths, own.lengths, per_reference=True)
 
     @torch.no_grad()
     def aggregate(

@@ -22,7 +22,7 @@ from torch import Tensor
 
 from tensormt.errors import TensorMTError
 from tensormt.metric import Metric
-from tensormt.train.chats import references, text_of
+from tensormt.train.chat_format import references, text_of
 from tensormt.train.naming import identifier, label
 
 __all__ = ["AsyncReward", "GrpoReward", "OpenRLHFReward", "VerlReward"]

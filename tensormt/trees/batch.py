@@ -24,15 +24,23 @@ import torch
 from torch import Tensor
 
 from tensormt.data import files
-from tensormt.data.lines import lines_of
+from tensormt.data.coercion import as_lines
 from tensormt.errors import TensorMTError
-from tensormt.given import chosen, file_name, given, many, on_device, string, whole
 from tensormt.kernels.arrays import nonzero, repeat, take_or
 from tensormt.kernels.nodes import Nodes
 from tensormt.text.dictionary import Dictionary
-from tensormt.trees import bracketing, conllu, headlists, penn, views
-from tensormt.trees.headrules import rules_named
+from tensormt.trees import bracketing, conllu, head_format, penn, transforms
+from tensormt.trees.head_rules import rules_named
 from tensormt.trees.heads import to_dependencies
+from tensormt.validation import (
+    file_name,
+    integer,
+    list_of,
+    on_device,
+    resolve_index,
+    string,
+    validate,
+)
 
 __all__ = ["TreeBatch"]
 
@@ -106,7 +114,7 @@ class TreeBatch:
         return batch
 
     @classmethod
-    @given(source=string, first=whole())
+    @validate(source=string, first=integer())
     def from_brackets(
         cls, lines: Sequence[str | None] | str, source: str = "", first: int = 1
     ) -> TreeBatch:
@@ -118,12 +126,12 @@ class TreeBatch:
         >>> TreeBatch.from_brackets(["(S (NP (PRP I)) (VP (VBP run)))"]).lengths
         tensor([5])
         """
-        lines = bracketing.split(lines) if isinstance(lines, str) else lines_of(lines)
+        lines = bracketing.split(lines) if isinstance(lines, str) else as_lines(lines)
         linear = penn.read(lines, source, first)
         return cls.from_nodes(linear.nodes, linear.labels, linear.words, bare=linear.bare)
 
     @classmethod
-    @given(path=file_name)
+    @validate(path=file_name)
     def from_file(cls, path: str | PathLike[str]) -> TreeBatch:
         """Trees from a file: CoNLL-U (`.conllu`, `.conll`), else brackets of one or more lines."""
         path = Path(path)
@@ -143,14 +151,14 @@ class TreeBatch:
 
         `relations` are the names of the arcs where they are known, one for each word.
         """
-        nodes, names = headlists.read(words, heads)
+        nodes, names = head_format.read(words, heads)
         if relations is None:
             return cls.from_nodes(nodes, names, names, "dependency")
-        nodes, arcs = headlists.with_relations(nodes, relations)
+        nodes, arcs = head_format.with_relations(nodes, relations)
         return cls.from_nodes(nodes, names, names, "dependency", relations=arcs)
 
     @classmethod
-    @given(text=string, source=string)
+    @validate(text=string, source=string)
     def from_conllu(
         cls, text: str, source: str = "", counts: Sequence[int] | None = None
     ) -> TreeBatch:
@@ -195,7 +203,7 @@ class TreeBatch:
         )
         # the ids of the first batch stay as they are
         maps = zip(batches[1:], label_maps[1:], word_maps[1:], strict=True)
-        parts = [first.nodes, *(views.renamed(batch.nodes, *new) for batch, *new in maps)]
+        parts = [first.nodes, *(transforms.renamed(batch.nodes, *new) for batch, *new in maps)]
         relations, parts = _one_naming(batches, parts)
         return cls.from_nodes(Nodes.join(parts), labels, words, kind, bare, relations)
 
@@ -220,7 +228,7 @@ class TreeBatch:
 
     def __getitem__(self, index: int | slice | Sequence[int] | Tensor) -> TreeBatch:
         """Some of the trees: a number, a slice, a list or a tensor of numbers."""
-        places = chosen(index, len(self), "a batch")
+        places = resolve_index(index, len(self), "a batch")
         if isinstance(places, slice):
             return self._like(self.nodes.rows(places.start, places.stop))
         rows = places.to(self.device)
@@ -243,7 +251,7 @@ class TreeBatch:
         )
         return self._like(picked)
 
-    @given(size=whole(1))
+    @validate(size=integer(1))
     def chunks(self, size: int) -> list[TreeBatch]:
         """The batch in pieces of at most `size` trees; itself alone where it is no longer."""
         if len(self) <= size:
@@ -260,7 +268,7 @@ class TreeBatch:
         """Where the tensors are."""
         return self.nodes.parent.device
 
-    @given(device=on_device)
+    @validate(device=on_device)
     def to(self, device: torch.device | str) -> TreeBatch:
         """The same trees on another device."""
         return self if self.device == torch.device(device) else self._like(self.nodes.to(device))
@@ -337,7 +345,7 @@ class TreeBatch:
         return self.memo(
             "skeleton",
             lambda: TreeBatch.from_nodes(
-                views.without_bare_words(self.nodes), self.labels, self.words
+                transforms.without_bare_words(self.nodes), self.labels, self.words
             ),
         )
 
@@ -346,7 +354,7 @@ class TreeBatch:
         return self.memo("lexicalized", self._lexicalized)
 
     def _lexicalized(self) -> TreeBatch:
-        nodes, labels = views.with_word_leaves(self.nodes, self.labels, self.words)
+        nodes, labels = transforms.with_word_leaves(self.nodes, self.labels, self.words)
         return TreeBatch.from_nodes(nodes, labels, self.words)
 
     def dependencies(self, rules: str = "collins") -> TreeBatch:
@@ -370,13 +378,13 @@ class TreeBatch:
         """Words and 1-based heads of dependency trees: the inverse of `from_heads`."""
         if self.kind != "dependency":
             raise TensorMTError("constituency trees have no head list: use dependencies() first")
-        return headlists.write(self.nodes.to("cpu"), self.words)
+        return head_format.write(self.nodes.to("cpu"), self.words)
 
     def to_relations(self) -> list[list[str]] | None:
         """The names of the arcs of dependency trees, one for each word; None without any."""
         if self.relations is None:
             return None
-        return headlists.relations(self.nodes.to("cpu"), self.relations)
+        return head_format.relations(self.nodes.to("cpu"), self.relations)
 
     def with_relations(self) -> TreeBatch:
         """Dependency trees whose labels are words with the names of their arcs."""
@@ -389,7 +397,7 @@ class TreeBatch:
 
     def _with_relations(self) -> TreeBatch:
         assert self.relations is not None
-        nodes, names = views.with_relations(self.nodes, self.words, self.relations)
+        nodes, names = transforms.with_relations(self.nodes, self.words, self.relations)
         return TreeBatch.from_nodes(nodes, names, self.words, "dependency", False, self.relations)
 
     def to_conllu(
@@ -430,4 +438,4 @@ def _one_naming(
     ]
 
 
-_BATCHES = many(TreeBatch, "a batch of TreeBatch.from_brackets or Parser.parse")
+_BATCHES = list_of(TreeBatch, "a batch of TreeBatch.from_brackets or Parser.parse")

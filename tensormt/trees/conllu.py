@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from tensormt.data.lines import lines_of, lists_of
-from tensormt.data.treefiles import PLACE
+from tensormt.data.coercion import as_lines, as_lists
+from tensormt.data.tree_files import PLACE
 from tensormt.errors import TensorMTError
 
 __all__ = ["LATER", "Sentences", "join", "read", "write"]
@@ -236,7 +236,7 @@ def write(
     """
     blocks: list[str] = []
     if relations is not None:
-        relations = [lines_of(row, "relations") for row in lists_of(relations, "relations")]
+        relations = [as_lines(row, "relations") for row in as_lists(relations, "relations")]
         if len(relations) != len(words):
             raise TensorMTError(f"relations of {len(relations)} segments for {len(words)}")
     for number, (row, above) in enumerate(zip(words, heads, strict=True), 1):

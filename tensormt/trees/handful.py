@@ -1,7 +1,7 @@
 """A handful of bracketings, read piece by piece: for one sentence, array operations cost more.
 
-The same pieces as in pieces.py, each different one taken apart once in a process. Whatever is wrong
-with the text is left to the reader of many lines, which finds it again and says so.
+The same pieces as in bracket_tokens.py, each different one taken apart once in a process. Whatever
+is wrong with the text is left to the reader of many lines, which finds it again and says so.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from tensormt.data.lines import half_character
-from tensormt.trees.pieces import words_of
+from tensormt.data.coercion import lone_surrogate
+from tensormt.trees.bracket_tokens import words_of
 
 __all__ = ["FEW", "OUTER", "Handful", "cut", "read"]
 
@@ -68,7 +68,7 @@ def read(lines: Sequence[str | None]) -> Handful | None:
     if len(lines) > _LINES or not set(map(type, lines)) <= {str, type(None)}:
         return None
     texts = [line or "" for line in lines]
-    if sum(map(len, texts)) > FEW or half_character("".join(texts)):
+    if sum(map(len, texts)) > FEW or lone_surrogate("".join(texts)):
         return None
     labels: dict[str, int] = {}
     words: dict[str, int] = {}

@@ -19,7 +19,7 @@ from torch import Tensor
 from tensormt.kernels.arrays import nonzero, take, take_or
 from tensormt.kernels.nodes import Nodes, sum_children
 from tensormt.text.dictionary import Dictionary
-from tensormt.trees.headrules import HeadRules, rules_named
+from tensormt.trees.head_rules import HeadRules, rules_named
 
 __all__ = ["head_children", "to_dependencies"]
 

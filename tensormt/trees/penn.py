@@ -1,11 +1,11 @@
 """Penn bracketings to flat nodes, by operations on whole byte buffers.
 
 A node is an opening bracket; the text from there to the next one, `(NP ` or `(DT the) `, is one
-piece, interned once for all its occurrences and taken apart on the dictionary alone (pieces.py). A
-bare word, `had` in `(VP had (NP …`, is one more node of its piece, without a label. Depth is the
-running sum of +1 and -1 over the brackets. Sorted by depth (stable), siblings stand together: a
-node whose predecessor in the text is shallower is a first child of that predecessor, the siblings
-that follow share its parent.
+piece, interned once for all its occurrences and taken apart on the dictionary alone
+(bracket_tokens.py). A bare word, `had` in `(VP had (NP …`, is one more node of its piece, without a
+label. Depth is the running sum of +1 and -1 over the brackets. Sorted by depth (stable), siblings
+stand together: a node whose predecessor in the text is shallower is a first child of that
+predecessor, the siblings that follow share its parent.
 
 Clean-up: function tags and indices are cut (`NP-SBJ-1` → `NP`), empty elements (`-NONE-`) go with
 the nodes they leave childless, and so does an outer unlabelled, ROOT or TOP node with one child.
@@ -22,13 +22,13 @@ import pyarrow as pa
 import torch
 from numpy.typing import NDArray
 
-from tensormt.data.lines import half_character
+from tensormt.data.coercion import lone_surrogate
 from tensormt.errors import TensorMTError
 from tensormt.kernels.nodes import Nodes
 from tensormt.text.dictionary import Dictionary, string_buffers
 from tensormt.trees import handful
+from tensormt.trees.bracket_tokens import Pieces, take_apart
 from tensormt.trees.bracketing import explain
-from tensormt.trees.pieces import Pieces, take_apart
 
 __all__ = ["Linear", "read"]
 
@@ -106,7 +106,7 @@ def _arrow(lines: Sequence[str | None], source: str, first: int) -> pa.Array:
         array = pa.array(lines, pa.string())
     except UnicodeEncodeError:
         for number, line in enumerate(lines, first):
-            if found := half_character(line or ""):
+            if found := lone_surrogate(line or ""):
                 raise TensorMTError(
                     f"{source}line {number}: character {found!r} has no UTF-8 form: "
                     "read the text as UTF-8"

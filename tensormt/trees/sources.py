@@ -3,8 +3,8 @@
 A source is called with segments and gives their trees; its `fingerprint` stands in signatures, and
 its `kind`, where it has one, says whether they are trees of constituents or of dependencies.
 `tensormt.parser.cache.CachedParser` parses text. The two here bring trees that exist already:
-`Written`, where the segments themselves are trees (brackets or CoNLL-U), and `Aligned`, where
-trees lie beside the text, by place.
+`TreesAsText`, where the segments themselves are trees (brackets or CoNLL-U), and `PreparsedTrees`,
+where trees lie beside the text, by place.
 """
 
 from __future__ import annotations
@@ -17,7 +17,15 @@ from typing import Protocol
 from tensormt.errors import TensorMTError
 from tensormt.trees.batch import TreeBatch
 
-__all__ = ["GIVEN", "Aligned", "TreeSource", "Written", "read_lines", "sentences", "write_lines"]
+__all__ = [
+    "GIVEN",
+    "PreparsedTrees",
+    "TreeSource",
+    "TreesAsText",
+    "read_lines",
+    "sentences",
+    "write_lines",
+]
 
 GIVEN = "given"  # in signatures: the trees came with the text, no parser made them
 
@@ -36,7 +44,7 @@ class TreeSource(Protocol):
         """The trees of segments; an empty one has an empty tree."""
 
 
-class Written:
+class TreesAsText:
     """The segments are trees as they stand: one bracketing each, or CoNLL-U sentences.
 
     Several sentences of a segment have an empty line between them and become one tree.
@@ -71,7 +79,7 @@ class Written:
         return [self(stream, first) for stream in streams]
 
 
-class Aligned:
+class PreparsedTrees:
     """Trees beside the text: of every stream (hypotheses, then references) one batch, by place."""
 
     fingerprint = GIVEN

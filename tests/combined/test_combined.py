@@ -8,11 +8,11 @@ import pytest
 import torch
 
 import tensormt as tm
-from tensormt.data.corpora import Corpus
+from tensormt.data.corpus import Corpus
 from tensormt.registry import make
 from tensormt.scoring import Scorer, Sums, run
 from tensormt.significance import compare
-from tensormt.train.textreward import TextReward
+from tensormt.train.text_reward import TextReward
 
 HYPS = ["the dog ran away .", "a cat sat on the mat", "nobody came", "x"]
 REFS = [
@@ -143,6 +143,6 @@ def test_counts_of_all_references_are_gathered_for_members():
     parts = [tm.score(HYPS[k:], [r[k:] for r in REFS], [spec]) for k in (0,)]
     assert torch.equal(parts[0].segments[spec], whole.segments[spec])
     metric = make("chrf+bm:weighting=zipf")
-    assert metric.awaits_counts
+    assert metric.needs_fit
     tm.score(HYPS, REFS, [metric])
-    assert metric.awaits_counts  # what was counted stays with the run
+    assert metric.needs_fit  # what was counted stays with the run

@@ -9,7 +9,7 @@ import torch
 
 from tensormt import metaeval
 from tensormt.command import metaeval as command
-from tensormt.data import judged as data
+from tensormt.data import human_scores as data
 from tensormt.errors import TensorMTError
 from tensormt.metaeval.scores import collect_texts, score_metric
 from tensormt.metaeval.sweep import sweep
@@ -127,7 +127,7 @@ def test_trees_are_parsed_once_and_kept(jsonl, capsys, monkeypatch, tmp_path):
             flat = [" ".join(f"(X {word})" for word in line.split()) for line in lines]
             return TreeBatch.from_brackets([f"(S {tree})" if tree else "" for tree in flat])
 
-    monkeypatch.setattr("tensormt.parser.named.Parser", Flat)
+    monkeypatch.setattr("tensormt.parser.registry.Parser", Flat)
     for _ in range(2):
         run(jsonl, "-m", "stm", "hwcm", "--orders", 2, "--parser", "flat", "--statistic", "pearson",
             "--cache", tmp_path / "parses", "-f", "json")  # fmt: skip
@@ -156,13 +156,13 @@ def test_no_human_scores(tmp_path):
 def test_names_are_the_librarys():
     from tensormt import significance
     from tensormt.command import compare as compare_command
-    from tensormt.metaeval import exchanges, levels, plan, scores, tasks
+    from tensormt.metaeval import config, grouping, permutation_test, scores, wmt_tables
 
     assert command.LEVELS == scores.LEVELS
-    assert command.STATISTICS == plan.STATISTICS
-    assert command.GROUPINGS == levels.GROUPINGS
-    assert command.UNITS == exchanges.UNITS
-    assert command.TABLES == tasks.TABLES
+    assert command.STATISTICS == config.STATISTICS
+    assert command.GROUPINGS == grouping.GROUPINGS
+    assert command.UNITS == permutation_test.UNITS
+    assert command.TABLES == wmt_tables.TABLES
     assert (compare_command.SAMPLES, compare_command.SEED) == (
         significance.SAMPLES,
         significance.SEED,

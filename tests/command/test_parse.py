@@ -15,11 +15,11 @@ import tiny_parser
 from tensormt.command import parse
 from tensormt.command import train_parser as train
 from tensormt.command.main import main
-from tensormt.data.treefiles import cut
+from tensormt.data.tree_files import cut
 from tensormt.errors import TensorMTError
 from tensormt.parser import Parser
 from tensormt.trees.batch import TreeBatch
-from tensormt.trees.sources import Written
+from tensormt.trees.sources import TreesAsText
 
 TREES = ["(TOP (S (NP (DT the) (NN dog)) (VP (VBD ran)) (. .)))", "(TOP (NP (NN town)))"] * 4
 
@@ -154,7 +154,7 @@ def test_dependencies_are_written_as_conllu(tmp_path, capsys):
         target = tmp_path / f"{name}.conllu"
         assert run("parse", tmp_path / f"{name}.txt", "-o", target, *own, "-q") == 0
         trees = Parser.load(tmp_path / "tiny", lang="de").parse(lines)
-        read = Written("conllu")(cut(str(target)))
+        read = TreesAsText("conllu")(cut(str(target)))
         assert read.to_heads() == trees.to_heads()
         assert read.to_relations() == trees.to_relations()
         with pytest.raises(TensorMTError, match="brackets cannot hold: write --format conllu"):

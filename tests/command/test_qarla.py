@@ -6,10 +6,10 @@ import json
 import pytest
 
 from tensormt.command import qarla as command
-from tensormt.data.judged import read_jsonl
+from tensormt.data.human_scores import read_jsonl
 from tensormt.errors import TensorMTError
-from tensormt.qarla.cases import bed_from_texts, is_papers_own
-from tensormt.qarla.findings import Options, make_report
+from tensormt.qarla.from_texts import bed_from_texts, is_papers_own
+from tensormt.qarla.summary import Options, make_report
 from tensormt.registry import make
 
 ROWS = [

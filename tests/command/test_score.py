@@ -16,7 +16,7 @@ import sacrebleu
 
 import tensormt as tm
 from tensormt.command.main import build_parser, main
-from tensormt.data.segments import SegmentWriter
+from tensormt.data.segment_writer import SegmentWriter
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 REFS = [str(EXAMPLES / "ref1.txt"), str(EXAMPLES / "ref2.txt")]

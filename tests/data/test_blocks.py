@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import tensormt as tm
 from tensormt.data import files
-from tensormt.data.segments import SegmentWriter
+from tensormt.data.segment_writer import SegmentWriter
 
 pieces = st.lists(
     st.sampled_from(

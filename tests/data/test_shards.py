@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tensormt.data.records import Bad, Columns, digest, records
+from tensormt.data.shard_reader import Columns, InvalidRow, digest, records
 from tensormt.data.shards import cut, find, place
 from tensormt.errors import TensorMTError
 
@@ -65,7 +65,7 @@ def test_places_of_bad_rows(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text("\n".join(lines))
     for size in range(40, 400, 33):
-        bad = [row.message for row in read(cut([str(path)], size)) if isinstance(row, Bad)]
+        bad = [row.message for row in read(cut([str(path)], size)) if isinstance(row, InvalidRow)]
         assert bad == [
             f"{path}, line 30: expected a JSON object, found '[1]'",
             f"{path}, line 31: 'hypothesis' must be a string",
@@ -73,7 +73,7 @@ def test_places_of_bad_rows(tmp_path):
     table = tmp_path / "b.tsv"
     table.write_text("hypothesis\treference\n" + "a\tb\n" * 9 + "a\n" + "a\tb\n" * 9)
     for size in (7, 25, 60, 1000):
-        (bad,) = [row for row in read(cut([str(table)], size)) if isinstance(row, Bad)]
+        (bad,) = [row for row in read(cut([str(table)], size)) if isinstance(row, InvalidRow)]
         assert bad.message == f"{table}, line 11: 1 columns, the head has 2"
 
 
@@ -125,7 +125,7 @@ def test_columns_that_are_not_there(tmp_path):
             list(records(shard, Columns()))
     (shard,) = cut([str(tmp_path / "a.parquet")], 100)
     (row,) = records(shard, Columns("n", ("a",)))
-    assert row == Bad(f"{tmp_path / 'a.parquet'}, row 1: 'n' must be a string")
+    assert row == InvalidRow(f"{tmp_path / 'a.parquet'}, row 1: 'n' must be a string")
     (tmp_path / "c.parquet").write_text("no Parquet")
     with pytest.raises(TensorMTError, match=r"c.parquet cannot be read as Parquet"):
         cut([str(tmp_path / "c.parquet")], 100)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tensormt as tm
-from tensormt.kernels import counts, hashing, treekernel
+from tensormt.kernels import counts, hashing, tree_kernel
 from tensormt.kernels.chains import chain_keys
 from tensormt.kernels.counts import Keys, Labels, clipped, totals
 from tensormt.kernels.subtrees import subtree_keys
@@ -152,12 +152,12 @@ def test_groups_and_bands_change_nothing(seed, band, group):
     batch, _ = random_batch(seed, False)
     turned = batch[::-1]
     for one, two in ((batch, turned), (batch, batch)):
-        a, b = (treekernel.side(t.nodes, t.labels.hashes) for t in (one, two))
-        together = treekernel.log_kernel(a, b, 0.7)
+        a, b = (tree_kernel.side(t.nodes, t.labels.hashes) for t in (one, two))
+        together = tree_kernel.log_kernel(a, b, 0.7)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(treekernel, "_BAND", band)
-            patch.setattr(treekernel, "_GROUP", group)
-            apart = treekernel.log_kernel(a, b, 0.7)
+            patch.setattr(tree_kernel, "_BAND", band)
+            patch.setattr(tree_kernel, "_GROUP", group)
+            apart = tree_kernel.log_kernel(a, b, 0.7)
         assert torch.allclose(together, apart, rtol=1e-12, atol=1e-12)
 
 
@@ -166,10 +166,12 @@ def test_large_numbers_change_nothing(seed):
     """Segment, production and place that do not fit one number are sorted in two steps."""
     batch, _ = random_batch(seed, False)
     wide = replace(batch.nodes, width=1 << 19)
-    near, far = (treekernel.side(nodes, batch.labels.hashes) for nodes in (batch.nodes, wide))
+    near, far = (tree_kernel.side(nodes, batch.labels.hashes) for nodes in (batch.nodes, wide))
     assert torch.equal(near.key, far.key)
     assert torch.equal(near.node, far.node)
-    assert torch.equal(treekernel.log_kernel(near, near, 0.7), treekernel.log_kernel(far, far, 0.7))
+    assert torch.equal(
+        tree_kernel.log_kernel(near, near, 0.7), tree_kernel.log_kernel(far, far, 0.7)
+    )
 
 
 LEXICAL = [
@@ -190,11 +192,11 @@ def test_words_need_no_nodes_to_be_leaves():
     for shift in range(len(LEXICAL)):
         order = [*range(shift, len(LEXICAL)), *range(shift)]
         sides = [
-            treekernel.side(trees.nodes, trees.labels.hashes, words)
+            tree_kernel.side(trees.nodes, trees.labels.hashes, words)
             for one, words in ((batch, batch.words.hashes), (grown, None))
             for trees in (one, one[order])
         ]
-        beside, within = (treekernel.log_kernel(*pair, 0.7) for pair in (sides[:2], sides[2:]))
+        beside, within = (tree_kernel.log_kernel(*pair, 0.7) for pair in (sides[:2], sides[2:]))
         assert beside.tolist() == pytest.approx(within.tolist(), rel=1e-14)
         assert shift != 1 or beside[0] > math.log(5)  # the dog and what is below it
 
@@ -223,6 +225,6 @@ def test_too_many_pairs_are_refused_before_memory_is_asked():
     batch = tm.TreeBatch.from_brackets(lines)
     with pytest.raises(tm.TensorMTError, match=r"segment 2 has 9,999,800,002 pairs.*134,217,728"):
         tm.TKM()(batch, [batch])
-    side = treekernel.side(batch.nodes, batch.labels.hashes)
+    side = tree_kernel.side(batch.nodes, batch.labels.hashes)
     with pytest.raises(tm.TensorMTError, match="segment 12 has"):
-        treekernel.log_kernel(side, side, 1.0, first=11)
+        tree_kernel.log_kernel(side, side, 1.0, first=11)

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from tensormt import metaeval
-from tensormt.data import judged as data
+from tensormt.data import human_scores as data
 from tensormt.errors import TensorMTError
 from tensormt.metaeval import scores
 from tensormt.ngram.bleu import BLEU

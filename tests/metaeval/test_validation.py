@@ -1,4 +1,4 @@
-"""bench/validation.py on small made-up sets: every experiment runs and fills its tables."""
+"""experiments/validation.py on small made-up sets: every experiment runs and fills its tables."""
 
 import argparse
 import importlib.util
@@ -10,7 +10,7 @@ import pytest
 
 from tensormt.trees.batch import TreeBatch
 
-SCRIPT = Path(__file__).resolve().parents[2] / "bench" / "validation.py"
+SCRIPT = Path(__file__).resolve().parents[2] / "experiments" / "validation.py"
 WORDS = "the a cat dog sat ran on in mat house day night it was all long".split()
 SETS = {
     "webnlg20": (3, ["s1", "s2", "s3", "s4"], ["fluency", "correctness"]),

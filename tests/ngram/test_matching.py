@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tensormt.errors import TensorMTError
-from tensormt.kernels import columns
+from tensormt.kernels import length_buckets
 from tensormt.kernels import ngrams as compare
 from tensormt.kernels.counts import Keys, clipped, occurrences, spread
 from tensormt.kernels.lengths import closest
@@ -76,7 +76,7 @@ def test_comparison_equals_plain_python(
     rows: list[tuple[list[str], list[list[str]]]], top: int, few: int
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(columns, "_FEW", few)  # a few segments are not sorted by length
+        patch.setattr(length_buckets, "_FEW", few)  # a few segments are not sorted by length
         check(rows, top)
 
 
@@ -86,8 +86,8 @@ def test_sorting_equals_plain_python(
     rows: list[tuple[list[str], list[list[str]]]], top: int, few: int
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(columns, "_FEW", few)
-        for module in (columns, matching, references):
+        patch.setattr(length_buckets, "_FEW", few)
+        for module in (length_buckets, matching, references):
             patch.setattr(module, "LONGEST", 4)
         check(rows, top)
 
@@ -175,11 +175,13 @@ def test_occurrences_of_nothing() -> None:
 
 def test_parts_hold_every_segment_once_and_do_not_mix() -> None:
     lengths = sorted([*range(300), *[20] * 5000, 0, 0, 70_000])
-    bounds = list(columns.cut(lengths))
+    bounds = list(length_buckets.cut(lengths))
     assert [k for low, high in bounds for k in range(low, high)] == list(range(len(lengths)))
     for low, high in bounds:
-        assert (lengths[low] <= columns.LONGEST) == (lengths[high - 1] <= columns.LONGEST)
-        assert high - low == 1 or (high - low) * lengths[high - 1] <= columns._CELLS
+        assert (lengths[low] <= length_buckets.LONGEST) == (
+            lengths[high - 1] <= length_buckets.LONGEST
+        )
+        assert high - low == 1 or (high - low) * lengths[high - 1] <= length_buckets._CELLS
 
 
 def test_references_say_what_is_missing() -> None:

@@ -12,7 +12,7 @@ from tensormt.kernels.ngrams import clipped_matches
 from tensormt.ngram import BLEU, BM, BMA, NIST, NM, References
 from tensormt.ngram.base import NgramMetric
 from tensormt.ngram.bleu import bleu
-from tensormt.ngram.sharing import match_shares, reference_shares
+from tensormt.ngram.reference_overlap import match_shares, reference_shares
 from tensormt.text.tokens import TokenBatch
 
 METRICS = [

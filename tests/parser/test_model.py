@@ -7,7 +7,7 @@ import torch
 from supar import CRFConstituencyParser
 
 from tensormt.errors import TensorMTError
-from tensormt.parser import Parser, store
+from tensormt.parser import Parser, checkpoint
 from tensormt.parser.model import build, read_tree, supar_predict
 
 TREES = """\
@@ -132,10 +132,10 @@ def test_a_parser_on_disk(tmp_path, vectors):
     """Saved and loaded: weights up to float16 or int8, and only tags above words."""
     settings = plain_settings(vectors)
     parser = shake(build(settings))
-    store.save(tmp_path / "mine", parser.model, settings)
-    loaded = store.settings(tmp_path / "mine")
-    again = store.load(tmp_path / "mine", loaded)
-    assert {**settings, "format": store.FORMAT} == loaded
+    checkpoint.save(tmp_path / "mine", parser.model, settings)
+    loaded = checkpoint.settings(tmp_path / "mine")
+    again = checkpoint.load(tmp_path / "mine", loaded)
+    assert {**settings, "format": checkpoint.FORMAT} == loaded
     for name, weight in parser.model.state_dict().items():
         torch.testing.assert_close(again.model.state_dict()[name], weight, rtol=1e-3, atol=6e-3)
     ours = Parser.load(tmp_path / "mine", split=False)
@@ -148,25 +148,25 @@ def test_a_parser_on_disk(tmp_path, vectors):
 
 def test_damaged_settings(tmp_path):
     settings = plain_settings()
-    store.save(tmp_path, build(settings).model, settings)
-    text = (tmp_path / store.SETTINGS).read_text()
-    (tmp_path / store.SETTINGS).write_text(text.replace('"format": 1', '"format": 9'))
+    checkpoint.save(tmp_path, build(settings).model, settings)
+    text = (tmp_path / checkpoint.SETTINGS).read_text()
+    (tmp_path / checkpoint.SETTINGS).write_text(text.replace('"format": 1', '"format": 9'))
     with pytest.raises(TensorMTError, match="expected format 1 or 2, got 9"):
         Parser.load(tmp_path)
 
 
 def test_quantised_rows():
     table = torch.randn(50, 20) * torch.logspace(-3, 2, 50)[:, None]
-    rows, scale = store.quantise(table)
-    error = (store.dequantise(rows, scale) - table).abs().amax(-1)
+    rows, scale = checkpoint.quantise(table)
+    error = (checkpoint.dequantise(rows, scale) - table).abs().amax(-1)
     assert (error <= table.abs().amax(-1) * 0.005 + 1e-4).all()
-    once = store.dequantise(*store.quantise(table))
-    assert torch.equal(store.dequantise(*store.quantise(once)), once)
+    once = checkpoint.dequantise(*checkpoint.quantise(table))
+    assert torch.equal(checkpoint.dequantise(*checkpoint.quantise(once)), once)
 
 
 def test_loading_leaves_the_random_numbers_alone(tmp_path):
     settings = plain_settings()
-    store.save(tmp_path, build(settings).model, settings)
+    checkpoint.save(tmp_path, build(settings).model, settings)
     torch.manual_seed(5)
     expected = torch.rand(3)
     torch.manual_seed(5)

@@ -3,7 +3,7 @@
 import torch
 from pretend import Away, Watch, home
 
-from tensormt.parser import Parser, store
+from tensormt.parser import Parser, checkpoint
 from tensormt.parser.network import Network
 from tensormt.parser.parser import DEFAULT
 
@@ -23,8 +23,8 @@ def test_the_whole_path_stays_on_the_device():
     """
     expected = Parser.load("default")
     assert expected.network.device.type == "cpu"  # loaded before anything is watched
-    settings = store.settings(DEFAULT)
-    parser = store.load(DEFAULT, settings)
+    settings = checkpoint.settings(DEFAULT)
+    parser = checkpoint.load(DEFAULT, settings)
     with Watch() as watch:
         for module in parser.model.modules():
             for name, weight in module._parameters.items():

@@ -14,11 +14,11 @@ import tensormt as tm
 from tensormt.errors import TensorMTError
 from tensormt.parser import Parser
 from tensormt.parser.cache import CachedParser, tree_source
+from tensormt.parser.char_features import spell
 from tensormt.parser.model import dependency_parser, supar_arcs
-from tensormt.parser.named import open_parser
+from tensormt.parser.mst import best_tree
 from tensormt.parser.parser import DEFAULT
-from tensormt.parser.spanning import best_tree
-from tensormt.parser.spelling import spell
+from tensormt.parser.registry import open_parser
 from tensormt.trees.batch import TreeBatch
 from tensormt.trees.sources import read_lines, write_lines
 

@@ -8,7 +8,7 @@ import torch
 from tensormt import metaeval, qarla
 from tensormt.errors import TensorMTError
 from tensormt.qarla import analysis, chunks
-from tensormt.qarla.beds import Bed, settled
+from tensormt.qarla.similarity_tensors import Bed, round_for_ties
 
 
 def bed(seed, ragged, cases=5, peers=3, models=5, metrics=3):
@@ -95,9 +95,9 @@ def test_rounding_noise_does_not_decide():
     exact = torch.tensor([0.3, 1e-37, 12345.678, 0.0, -0.7], dtype=torch.float64)
     noisy = exact * (1 + 3e-16) + torch.tensor([1e-17, 0, 0, 0, 0], dtype=torch.float64)
     assert not torch.equal(exact, noisy)
-    assert torch.equal(settled(exact), settled(noisy))
-    torch.testing.assert_close(settled(exact), exact, rtol=1e-12, atol=0)
-    assert settled(torch.tensor([torch.nan, torch.inf])).tolist()[1] == torch.inf
+    assert torch.equal(round_for_ties(exact), round_for_ties(noisy))
+    torch.testing.assert_close(round_for_ties(exact), exact, rtol=1e-12, atol=0)
+    assert round_for_ties(torch.tensor([torch.nan, torch.inf])).tolist()[1] == torch.inf
 
 
 def test_a_part_of_a_bed():

@@ -9,8 +9,8 @@ import torch
 from nltk.stem.porter import PorterStemmer
 
 from tensormt.errors import TensorMTError
-from tensormt.qarla import bags, similarity
-from tensormt.qarla.bags import stem
+from tensormt.qarla import bag_of_words, similarity
+from tensormt.qarla.bag_of_words import stem
 from tensormt.qarla.stopwords import STOP_WORDS
 
 TEXTS = [
@@ -89,7 +89,7 @@ def test_all_pairs_equal_plain_counting(monkeypatch, name, block):
     ours, compare = ORACLES[name]
     for seed in range(5):
         terms = random_terms(seed)
-        table = ours(bags.term_counts(terms))
+        table = ours(bag_of_words.term_counts(terms))
         torch.testing.assert_close(table, every_pair(terms, compare), rtol=0, atol=1e-12)
         assert table.min() >= 0
         assert table.max() <= 1
@@ -101,9 +101,9 @@ def test_all_pairs_equal_plain_counting(monkeypatch, name, block):
 def test_a_case_does_not_depend_on_the_others():
     terms = random_terms(3)
     for ours, _ in ORACLES.values():
-        whole = ours(bags.term_counts(terms))
+        whole = ours(bag_of_words.term_counts(terms))
         for t, case in enumerate(terms):
-            torch.testing.assert_close(whole[t], ours(bags.term_counts([case]))[0])
+            torch.testing.assert_close(whole[t], ours(bag_of_words.term_counts([case]))[0])
 
 
 def test_words_without_stop_words_and_with_stems():
@@ -113,41 +113,43 @@ def test_words_without_stop_words_and_with_stems():
         return [stem(w) if stems else w for w in words]
 
     for stop_words, stems in [(True, False), (True, True), (False, False), (False, True)]:
-        ours = bags.word_counts(TEXTS, stop_words=stop_words, stems=stems)
+        ours = bag_of_words.word_counts(TEXTS, stop_words=stop_words, stems=stems)
         terms = [[oracle(text, stop_words, stems) for text in case] for case in TEXTS]
-        expected = bags.term_counts(terms)
+        expected = bag_of_words.term_counts(terms)
         assert torch.equal(ours.sum(dim=-1), expected.sum(dim=-1))
         assert torch.equal(similarity.rouge1(ours), similarity.rouge1(expected))
 
 
 def test_stems_and_stop_words_bring_inflected_words_together():
-    plain = similarity.rouge1(bags.word_counts(TEXTS))[0, 0, 3]
-    content = similarity.rouge1(bags.word_counts(TEXTS, stop_words=False, stems=True))[0, 0, 3]
+    plain = similarity.rouge1(bag_of_words.word_counts(TEXTS))[0, 0, 3]
+    content = similarity.rouge1(bag_of_words.word_counts(TEXTS, stop_words=False, stems=True))[
+        0, 0, 3
+    ]
     # "cat", "sat" of 10 words; of the 7 content stems (cat and dog twice) the same two.
     assert plain.item() == pytest.approx(2 / 10)
     assert content.item() == pytest.approx(2 / 7)
 
 
 def test_sentences():
-    assert bags.sentences('He left. "Why?" she asked.  In 1.5 days! ') == [
+    assert bag_of_words.sentences('He left. "Why?" she asked.  In 1.5 days! ') == [
         "He left.",
         '"Why?" she asked.',
         "In 1.5 days!",
     ]
-    counts = bags.sentence_counts(TEXTS)
+    counts = bag_of_words.sentence_counts(TEXTS)
     table = similarity.shared_per_candidate(counts)
     assert table[0, 0, 1].item() == 0.5
     assert table[0, 0, 3].item() == 0
 
 
 def test_absent_texts_only():
-    counts = bags.word_counts([[None, ""], [None, None]])
+    counts = bag_of_words.word_counts([[None, ""], [None, None]])
     assert similarity.rouge1(counts).tolist() == [[[0, 0], [0, 0]]] * 2
 
 
 def test_cases_of_different_width():
     with pytest.raises(TensorMTError, match=r"cases hold \[1, 2\] texts: pad every case"):
-        bags.term_counts([[["a"]], [["a"], ["b"]]])
+        bag_of_words.term_counts([[["a"]], [["a"], ["b"]]])
 
 
 PORTERS_EXAMPLES = """

@@ -17,9 +17,9 @@ import torch
 import tensormt as tm
 from tensormt.command.main import main
 from tensormt.reporting.build import largest
-from tensormt.reporting.drawn import gains
 from tensormt.reporting.overview import number
 from tensormt.reporting.page import Packed
+from tensormt.reporting.tree_panel import gains
 from tensormt.scoring import Scorer
 from tensormt.significance import compare
 

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from scale.samples import rows, write_jsonl
 
-from tensormt.data.records import Columns
+from tensormt.data.shard_reader import Columns
 from tensormt.data.shards import cut, find
 from tensormt.scale import estimate as module
 from tensormt.scale.estimate import Estimate, about_rows, estimate

@@ -9,7 +9,7 @@ import pytest
 from scale.samples import children, corpus, rows, scores, start, wanted, write_jsonl
 
 from tensormt.errors import TensorMTError
-from tensormt.scale import local, score_files
+from tensormt.scale import process_engine, score_files
 
 METRICS = ["bleu", "bm"]
 SIZE = 0.001  # MB a shard: over a hundred of them
@@ -98,7 +98,7 @@ def test_two_drivers_do_no_harm(sample, tmp_path):
 
 def test_a_worker_that_always_dies_ends_the_run(tmp_path, monkeypatch):
     path = write_jsonl(tmp_path / "rows.jsonl", rows(50))
-    monkeypatch.setattr(local.sys, "executable", "/bin/false")
+    monkeypatch.setattr(process_engine.sys, "executable", "/bin/false")
     with pytest.raises(TensorMTError, match=r"died 3 times on 00000-rows-000\d of .*rows.jsonl"):
         score_files([path], tmp_path / "out", METRICS, workers=2, shard_bytes=1000)
 

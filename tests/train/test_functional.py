@@ -163,13 +163,15 @@ def test_every_reference_alone():
     ours, theirs = torch.randint(0, 8, (3, 4)), torch.randint(0, 7, (3, 5))
     for metric in metrics():
         fitted(metric, refs, theirs)
-        found = functional.statistics(metric, samples, refs, ours, theirs, apart=True)
+        found = functional.statistics(metric, samples, refs, ours, theirs, per_reference=True)
         assert found.shape[:3] == (3, 4, 5)
         for r in range(5):
             one = slice(r, r + 1)
             alone = functional.statistics(metric, samples, refs[:, one], ours, theirs[:, one])
             assert torch.allclose(found[:, :, r], alone, rtol=0, atol=1e-12)
-        flat = functional.statistics(metric, samples[:, 1], refs, ours[:, 1], theirs, apart=True)
+        flat = functional.statistics(
+            metric, samples[:, 1], refs, ours[:, 1], theirs, per_reference=True
+        )
         assert torch.equal(flat, found[:, 1])
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import tensormt as tm
 from tensormt.registry import make
-from tensormt.syntax import weighted
+from tensormt.syntax import learned_weights
 from tensormt.train import learned as module
 from tensormt.train.learned import Learned
 
@@ -47,7 +47,7 @@ def test_one_weight_for_all_changes_nothing(spec, theta):
     hyp, refs = batches(5)
     metric = make(spec)
     weights = torch.full((64,), theta, dtype=torch.float64)
-    found = weighted.Weighted(metric, weights)(hyp, refs)
+    found = learned_weights.Weighted(metric, weights)(hyp, refs)
     assert torch.allclose(found, metric(hyp, refs), rtol=0, atol=1e-12)
 
 
@@ -57,7 +57,7 @@ def test_chunks_change_nothing(monkeypatch):
     with torch.no_grad():
         model.theta.normal_(generator=torch.Generator().manual_seed(0))
     expected = model(hyp, refs)
-    monkeypatch.setattr(weighted, "_CHUNK", 2)
+    monkeypatch.setattr(learned_weights, "_CHUNK", 2)
     assert torch.allclose(model(hyp, refs), expected, rtol=0, atol=1e-12)
 
 

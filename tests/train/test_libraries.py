@@ -14,7 +14,7 @@ import torch
 
 import tensormt as tm
 from tensormt.train.rewards import Reward
-from tensormt.train.textreward import TextReward
+from tensormt.train.text_reward import TextReward
 
 pytestmark = pytest.mark.heavy(needs="train")
 
@@ -261,7 +261,7 @@ def test_a_reward_on_what_models_generate():
 LIGHTNING = """
 import json, pathlib, torch, lightning
 from torch.utils.data import DataLoader
-from tensormt.train.states import TorchScore
+from tensormt.train.torchmetrics_wrapper import TorchScore
 
 class Model(lightning.LightningModule):
     def __init__(self):

@@ -9,10 +9,10 @@ import pytest
 import torch
 
 import tensormt as tm
-from tensormt.train.chats import references, text_of
+from tensormt.train.chat_format import references, text_of
 from tensormt.train.naming import label
 from tensormt.train.rewards import Reward
-from tensormt.train.textreward import TextReward
+from tensormt.train.text_reward import TextReward
 
 
 def said(text, role="assistant"):

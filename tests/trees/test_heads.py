@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tensormt as tm
-from tensormt.trees.headrules import RULES, HeadRules
+from tensormt.trees.head_rules import RULES, HeadRules
 
 
 def heads(line, rules="collins"):

@@ -1,0 +1,449 @@
+"""The three papers' experiments on other human-judged sets, as Markdown tables.
+
+    python experiments/validation.py liu-gildea --data FOLDER [--parser NAME|PATH] [--json]
+    python experiments/validation.py qin-specia --data FOLDER [--json]
+    python experiments/validation.py qarla --data FOLDER [--parser NAME|PATH] [--plots FOLDER]
+    [--json] … --cache FOLDER                    keeps parses for later runs
+
+FOLDER holds `webnlg20`, `wmt23_zhen_mqm`, `e2e17` and `summeval`, each with a `segments.jsonl` as
+`tensormt metaeval` reads it. The papers' own corpora (MTC-P2, MTC-P4, ACL05-MTE, ISCORPUS) cannot
+be had freely. `--no-trees` leaves out what needs a parser. docs/validation.md discusses them.
+"""
+
+import argparse
+import json
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import qarla_draws
+import torch
+
+from tensormt.data.human_scores import TestSet, read_jsonl
+from tensormt.metaeval import agreement, exchange, system_agreement
+from tensormt.metaeval.resample import times_drawn
+from tensormt.metaeval.scores import Scores, agreement_at, collect_texts, score_metric
+from tensormt.metric import Metric
+from tensormt.parser import Parser
+from tensormt.parser.cache import CachedParser
+from tensormt.qarla.from_texts import bed_from_texts
+from tensormt.qarla.plots import save_plots
+from tensormt.qarla.similarity_tensors import Bed
+from tensormt.qarla.summary import Options, Report, make_report
+from tensormt.registry import make
+from tensormt.significance import holm
+from tensormt.trees.sources import TreeSource
+
+BALANCES = ("precision", "recall", "f1", "brevity")
+
+
+@dataclass
+class Table:
+    """One table of results; numbers are printed to three digits."""
+
+    title: str
+    header: list[str]
+    rows: list[list[Any]]
+
+    def markdown(self) -> str:
+        def cell(value: Any) -> str:
+            return f"{value:.3f}" if isinstance(value, float) else str(value)
+
+        lines = [self.header, ["---"] * len(self.header), *self.rows]
+        body = "\n".join("| " + " | ".join(map(cell, line)) + " |" for line in lines)
+        return f"**{self.title}**\n\n{body}\n"
+
+
+def load(folder: Path, name: str) -> TestSet:
+    return read_jsonl(folder / name / "segments.jsonl")
+
+
+# ---------------------------------------------------------------- Liu & Gildea (2005)
+def orders_table(
+    title: str, sizes: Sequence[int], trees: bool, value: Callable[[Metric[Any]], float]
+) -> Table:
+    """Lay the metrics out as the paper does: order or depth down, metric across, kernels last."""
+    header = ["order", "BLEU", "HWCM", "STM", "DSTM"] if trees else ["order", "BLEU"]
+    rows: list[list[Any]] = []
+    for n in sizes:
+        row: list[Any] = [n, value(make("bleu", max_order=n, smooth="epsilon"))]
+        if trees:
+            row.append(value(make("hwcm", max_length=n)))
+            deep = (
+                [value(make("stm", max_depth=n)), value(make("dstm", max_depth=n))]
+                if n > 1
+                else ["", ""]
+            )
+            row.extend(deep)
+        rows.append(row)
+    if trees:
+        rows.append(["kernel", "", "", value(make("tkm")), value(make("dtkm"))])
+    return Table(title, header, rows)
+
+
+class Study:
+    """Scores of one test set, each metric computed once."""
+
+    def __init__(self, test: TestSet, parse: TreeSource | None) -> None:
+        self.test, self.texts = test, collect_texts(test, parse)
+        self.known: dict[str, Scores] = {}
+
+    def scores(self, metric: Metric[Any]) -> Scores:
+        key = metric.signature
+        if key not in self.known:
+            self.known[key] = score_metric(metric, metric.name, self.test, self.texts)
+        return self.known[key]
+
+
+def liu_gildea(args: argparse.Namespace, parse: TreeSource | None) -> list[Table]:
+    webnlg = load(args.data, "webnlg20").select(least_references=3, most_references=3)
+    wmt = load(args.data, "wmt23_zhen_mqm")
+    e2e = load(args.data, "e2e17").select(least_references=3, most_references=3)
+    natural = e2e.scores("naturalness_z")
+    people = {
+        "webnlg20": (webnlg, webnlg.scores("fluency"), webnlg.scores("correctness")),
+        "wmt23_zhen_mqm": (wmt, wmt.scores("fluency"), wmt.scores("mqm") - wmt.scores("fluency")),
+        "e2e17": (e2e, natural, e2e.scores("quality_z")),
+    }
+    tables, tests = [], []
+    for name, (test, fluency, rest) in people.items():
+        study = Study(test, parse)
+        human = {"fluency": fluency, "overall": fluency + rest}
+        if name != "e2e17":
+            tables += _orders(name, study, human, parse is not None)
+        if parse is not None:
+            tables.append(_balances(name, study, human))
+            tests += [_against_bleu(name, study, human, order) for order in (4, 2)]
+    return [*tables, *_corrected(tests)]
+
+
+def _orders(name: str, study: Study, people: dict[str, torch.Tensor], trees: bool) -> list[Table]:
+    systems = study.test.systems
+    ranking = people["overall"].nanmean(dim=1).argsort(descending=True).tolist()
+    # As the paper does: one system people like, one they do not, but neither of the extremes.
+    high, low = ranking[len(ranking) // 4], ranking[-1 - len(ranking) // 4]
+    everything = list(range(len(systems)))
+    views = [
+        (f"segments of {systems[high]} (high)", [high], "none"),
+        (f"segments of {systems[low]} (low)", [low], "none"),
+        ("segments, mean over systems", everything, "system"),
+        ("segments, all systems together", everything, "none"),
+    ]
+    tables = []
+    for judgement, human in people.items():
+        for label, rows, grouping in views:
+
+            def at_segments(
+                metric: Metric[Any],
+                human: torch.Tensor = human,
+                rows: list[int] = rows,
+                grouping: str = grouping,
+            ) -> float:
+                segments = study.scores(metric).segments
+                return float(agreement(human[rows], segments[rows], "pearson", grouping))
+
+            title = f"{name}, {label}, {judgement}"
+            tables.append(orders_table(title, range(1, 5), trees, at_segments))
+
+        def at_systems(metric: Metric[Any], human: torch.Tensor = human) -> float:
+            return float(system_agreement(human.nanmean(dim=1), study.scores(metric).systems()))
+
+        title = f"{name}, corpus level over {len(systems)} systems, {judgement}"
+        tables.append(orders_table(title, range(1, 7), trees, at_systems))
+    return tables
+
+
+EXCHANGES = 20_000
+
+
+def _against_bleu(name: str, study: Study, people: dict[str, torch.Tensor], order: int) -> Table:
+    """Permutation tests of syntactic metrics against BLEU on the segments of all systems."""
+    metrics: dict[str, Metric[Any]] = {
+        "HWCM-3": make("hwcm", max_length=3),
+        "STM-3": make("stm", max_depth=3),
+        "DSTM-2": make("dstm", max_depth=2),
+        "TKM": make("tkm"),
+        "DTKM": make("dtkm"),
+    }
+    bleu = make("bleu", max_order=order, smooth="epsilon")
+    tables = torch.stack([study.scores(metric).segments for metric in (*metrics.values(), bleu)])
+    header = [f"metric - BLEU-{order}"]
+    rows: list[list[Any]] = [[label] for label in metrics]
+    for judgement, human in people.items():
+        header += [f"{judgement}, difference in r", "p"]
+        found = exchange(human, tables, "pearson", units="both", resamples=EXCHANGES)
+        differences, p = found.differences()[:-1, -1].tolist(), found.p()[:-1, -1].tolist()
+        for row, difference, chance in zip(rows, differences, p, strict=True):
+            row += [difference, chance]
+    return Table(f"{name}, segments of all systems together against BLEU-{order}", header, rows)
+
+
+def _corrected(tables: list[Table]) -> list[Table]:
+    """The same tables of tests, their p-values after Holm's correction for all of them."""
+    places = [(row, k) for table in tables for row in table.rows for k in range(2, len(row), 2)]
+    for (row, k), p in zip(places, holm([row[k] for row, k in places]), strict=True):
+        row[k] = p
+    return tables
+
+
+def _balances(name: str, study: Study, people: dict[str, torch.Tensor]) -> Table:
+    """Every balance of the fractions beside BLEU, segments of all systems together and systems."""
+    metrics: list[tuple[str, Metric[Any]]] = [
+        ("BLEU-4 (epsilon)", make("bleu", max_order=4, smooth="epsilon")),
+        ("BLEU-4 (exp)", make("bleu", max_order=4)),
+    ]
+    for balance in BALANCES:
+        metrics += [
+            (f"STM-4 {balance}", make("stm", max_depth=4, balance=balance)),
+            (f"HWCM-4 {balance}", make("hwcm", max_length=4, balance=balance)),
+            (f"DSTM-3 {balance}", make("dstm", max_depth=3, balance=balance)),
+        ]
+    header = ["metric"]
+    for judgement in people:
+        header += [f"{judgement}, segments", f"{judgement}, systems"]
+    rows: list[list[Any]] = []
+    for label, metric in metrics:
+        row: list[Any] = [label]
+        for human in people.values():
+            found = study.scores(metric)
+            row.append(float(agreement(human, found.segments)))
+            row.append(float(system_agreement(human.nanmean(dim=1), found.systems())))
+        rows.append(row)
+    return Table(f"{name}, balance", header, rows)
+
+
+# ---------------------------------------------------------------- Qin & Specia (2015)
+def blocks(test: TestSet, size: int) -> TestSet:
+    """Take consecutive segments as documents, for sets that have none."""
+    return replace(test, documents=[str(i // size) for i in range(len(test))])
+
+
+def qin_specia(args: argparse.Namespace, parse: TreeSource | None) -> list[Table]:
+    e2e = load(args.data, "e2e17").select(least_references=4, most_references=4)
+    webnlg = load(args.data, "webnlg20").select(least_references=3, most_references=3)
+    tables = []
+    for name, test, judgements in (
+        ("e2e17, 4 references", e2e, {"Flu": "naturalness_z", "Acc": "quality_z"}),
+        ("webnlg20, 3 references", webnlg, {"Flu": "fluency", "Acc": "correctness"}),
+    ):
+        # MTC's stories have about nine segments each.
+        tables += _qin_specia_on(name, blocks(test, 9), judgements)
+    return tables
+
+
+def _qin_specia_on(name: str, test: TestSet, judgements: dict[str, str]) -> list[Table]:
+    metrics: dict[str, Metric[Any]] = {
+        "BLEU": make("bleu", lowercase=True),
+        "BM": make("bm"),
+        "BMA": make("bma"),
+        "NIST": make("nist"),
+        "NM": make("nm"),
+        "BM (Zipf)": make("bm", weighting="zipf"),
+    }
+    texts = collect_texts(test)
+    columns = [score_metric(metric, label, test, texts) for label, metric in metrics.items()]
+    numbers, names = test.document_numbers()
+    documents = numbers, len(names)
+
+    def at(level: str, human: torch.Tensor, column: Scores, grouping: str) -> float:
+        return float(agreement_at(level, human, column, "pearson", grouping, documents))
+
+    header = ["", *metrics]
+    human = {label: test.scores(key) for label, key in judgements.items()}
+    systems = [
+        [k, *(at("system", table, c, "none") for c in columns)] for k, table in human.items()
+    ]
+    tables = [Table(f"{name}: system level ({len(test.systems)} systems)", header, systems)]
+    for label, table in human.items():
+        rows = []
+        for s, system in enumerate(test.systems):
+            one = torch.full_like(table, torch.nan)
+            one[s] = table[s]
+            rows.append([system, *(at("document", one, c, "system") for c in columns)])
+        means = [at("document", table, c, "system") for c in columns]
+        title = f"{name}: document level ({len(names)} blocks of 9 segments), {judgements[label]}"
+        tables.append(Table(title, header, [*rows, ["Mean", *means]]))
+    segments = [
+        [k, *(at("segment", table, c, "system") for c in columns)] for k, table in human.items()
+    ]
+    tables.append(Table(f"{name}: segment level, mean over systems", header, segments))
+    return tables
+
+
+# ---------------------------------------------------------------- QARLA (Amigó et al. 2005)
+EXTRACTIVE = ("Lead-3", "NEUSUM", "BanditSum", "RNES")
+RULES = ("dangnt", "forge1", "forge3", "tr2", "tuda")
+
+
+def qarla(args: argparse.Namespace, parse: TreeSource | None) -> list[Table]:
+    own = ["rouge1", "rouge1-content-stem", "vector", "vector-1", "vector-8", "vector-64"]
+    ngram = ["bleu", "nist"]
+    syntax = ["stm", "hwcm", "dstm"] if parse is not None else []
+    metrics: dict[str, Callable[[], Metric[Any]]] = {
+        "bleu": lambda: make("bleu", max_order=4, lowercase=True),
+        "nist": lambda: make("nist"),
+        "stm": lambda: make("stm", max_depth=4, balance="f1"),
+        "hwcm": lambda: make("hwcm", max_length=4, balance="f1"),
+        "dstm": lambda: make("dstm", max_depth=3, balance="f1"),
+    }
+    summeval = load(args.data, "summeval").select(most_references=10, without=["Human-H"])
+    e2e = load(args.data, "e2e17").select(least_references=5, most_references=10)
+    tables = []
+    for name, test, kinds, judgements in (
+        ("summeval", summeval, ("extractive", EXTRACTIVE, "abstractive"), ("relevance", "fluency")),
+        ("e2e17", e2e, ("rules", RULES, "learned"), ("quality_z", "naturalness_z")),
+    ):
+        bed = bed_from_texts(
+            test,
+            {key: metrics[key]() if key in metrics else None for key in own + ngram + syntax},
+            collect_texts(test, parse),
+        )
+        subsets = {kinds[0]: list(kinds[1])}
+        subsets[kinds[2]] = [system for system in test.systems if system not in kinds[1]]
+        human = {key: test.scores(key) for key in judgements}
+        report = make_report(bed, test.systems, Options(), subsets, human)
+        if args.plots:
+            save_plots(report, args.plots / name)
+        tables += _qarla_tables(name, report, Redrawn(bed, test.systems, subsets, human, report))
+    return tables
+
+
+DRAWS = 2000
+
+
+class Redrawn:
+    """The intervals of one bed: cases drawn, and cases and systems."""
+
+    def __init__(
+        self,
+        bed: Bed,
+        systems: Sequence[str],
+        subsets: dict[str, list[str]],
+        human: dict[str, torch.Tensor],
+        report: Report,
+    ) -> None:
+        counted = qarla_draws.Counted.of(bed)
+        qarla_draws.check(bed, counted, human)
+        self.drawn = [
+            qarla_draws.Drawn.of(counted, human, DRAWS, systems_too)
+            for systems_too in (False, True)
+        ]
+        self.places = [bed.names.index(name) for name in report.best["metrics"]]
+        self.best = sum(1 << k for k in self.places)
+        self.kinds = {
+            name: torch.tensor([system in chosen for system in systems])
+            for name, chosen in {**subsets, "all": list(systems)}.items()
+        }
+        self.pairs = qarla_draws.Pairs.of(bed.take(metrics=self.places))
+        random = torch.Generator().manual_seed(qarla_draws.SEED)
+        self.cases = times_drawn(DRAWS, len(bed.am), random)
+
+    def kings(self, index: int) -> list[str]:
+        """Intervals of KING of one set."""
+        return [qarla_draws.interval(drawn.kings[:, index]) for drawn in self.drawn]
+
+    def outside(self) -> list[list[Any]]:
+        """KING of what is best in a draw on the cases outside it: set, single, difference."""
+        rows = []
+        for label, drawn in zip(("cases", "cases, systems"), self.drawn, strict=True):
+            both = drawn.outside
+            gap = both[:, 0] - both[:, 1]
+            means = [float(side.mean()) for side in (both[:, 0], both[:, 1], gap)]
+            rows.append([label, *means, qarla_draws.interval(gap)])
+        return rows
+
+    def jack(self, name: str) -> list[Any]:
+        """The interval of JACK, the number of systems, and how many such sets have no larger."""
+        chosen = self.kinds[name]
+        values = torch.tensor([self.pairs.jack(times, chosen) for times in self.cases])
+        share = "" if bool(chosen.all()) else self.pairs.subsets_at_most(chosen)
+        return [qarla_draws.interval(values), int(chosen.sum()), share]
+
+    def together(self, name: str) -> list[str]:
+        """Intervals of Figure 7's numbers and of the best set's r, cases and systems drawn."""
+        found = self.drawn[1].together(name)
+        numbers = [found["pearson"], found["spearman"], found["quarters"]]
+        return [
+            qarla_draws.interval(values)
+            for values in (*numbers, self.drawn[1].correlations[name][:, self.best])
+        ]
+
+
+def _qarla_tables(name: str, report: Report, redrawn: Redrawn) -> list[Table]:
+    best = "+".join(report.best["metrics"])
+    kings: list[list[Any]] = [
+        [key, value, *redrawn.kings(1 << k)] for k, (key, value) in enumerate(report.kings.items())
+    ]
+    kings.append([f"best set: {best}", report.best["king"], *redrawn.kings(redrawn.best)])
+    against = report.king_against_people or {}
+    correlations: list[list[Any]] = []
+    for key, found in against.items():
+        sets = sorted(found["sets"], key=lambda row: row["king"])
+        low, high = (
+            sum(row["r"] for row in part) / len(part)
+            for part in (sets[: len(sets) // 4], sets[-(len(sets) // 4) :])
+        )
+        values = [found["pearson"], found["spearman"], high - low, report.human[key]["pearson"]]
+        cells = [
+            f"{value:.3f} {interval}"
+            for value, interval in zip(values, redrawn.together(key), strict=True)
+        ]
+        correlations.append([key, len(sets), *cells[:2], low, high, *cells[2:]])
+    drawn = ["95%, cases drawn", "95%, cases and systems drawn"]
+    return [
+        Table(f"{name}: KING (Figure 5), {report.cases} cases", ["metric", "KING", *drawn], kings),
+        Table(
+            f"{name}: KING on cases outside the draw of what is best within it, means of draws",
+            ["drawn", "best set", "best metric", "difference", "95%"],
+            redrawn.outside(),
+        ),
+        Table(
+            f"{name}: JACK with the best set (Figure 6)",
+            ["peers", "JACK", drawn[0], "systems", "sets of so many systems with no larger JACK"],
+            [[key, value, *redrawn.jack(key)] for key, value in report.jacks.items()],
+        ),
+        Table(
+            f"{name}: KING against correlation with people over all sets (Figure 7)",
+            [
+                "human score",
+                "sets",
+                "Pearson",
+                "Spearman",
+                "mean r, lowest quarter by KING",
+                "mean r, highest quarter",
+                "highest less lowest",
+                "r of the best set",
+            ],
+            correlations,
+        ),
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("experiment", choices=["liu-gildea", "qin-specia", "qarla"])
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--parser", default="english-large")
+    parser.add_argument("--cache", type=Path, help="folder that keeps parses for later runs")
+    parser.add_argument("--no-trees", action="store_true", help="leave out what needs a parser")
+    parser.add_argument("--plots", type=Path, help="folder for the figures of qarla")
+    parser.add_argument("--json", action="store_true")
+    args = parser.parse_args()
+    torch.set_num_threads(1)
+    parse: TreeSource | None = None
+    if args.experiment != "qin-specia" and not args.no_trees:
+        parse = CachedParser(Parser.load(args.parser), args.cache)
+    run = {"liu-gildea": liu_gildea, "qin-specia": qin_specia, "qarla": qarla}[args.experiment]
+    tables = run(args, parse)
+    if args.json:
+        print(json.dumps([asdict(table) for table in tables]))
+    else:
+        print("\n".join(table.markdown() for table in tables))
+
+
+if __name__ == "__main__":
+    main()

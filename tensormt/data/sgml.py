@@ -1,0 +1,150 @@
+"""mteval's SGML and XML (refset, tstset) and WMT's XML (src, ref, hyp in each doc), read leniently.
+
+Old test sets are SGML, not XML: tags in any case, unquoted attributes, loose ampersands. Python's
+HTML parser reads both. Segments are taken in the order of documents and of segments in the file.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from html import escape
+from html.parser import HTMLParser
+from typing import NamedTuple, NoReturn
+
+from tensormt.data import files
+from tensormt.errors import TensorMTError
+
+__all__ = ["Markup", "read_markup"]
+
+
+class Markup(NamedTuple):
+    """Segments by system, those of references and of hypotheses, and (document, id) of each."""
+
+    path: str
+    refs: dict[str, list[str | None]]
+    hyps: dict[str, list[str | None]]
+    places: list[tuple[str, str]]
+
+    def arranged(self, first: Markup) -> Markup:
+        """The same segments in the order of another file, by document and segment id."""
+        missing = set(first.places) ^ set(self.places)
+        if missing:
+            doc, segment = min(missing)
+            raise TensorMTError(
+                f"segment {segment!r} of document {doc!r} is in only one of {first.path} and "
+                f"{self.path}: both must have the same segments"
+            )
+        number = {place: index for index, place in enumerate(self.places)}
+        order = [number[place] for place in first.places]
+        refs, hyps = (
+            {name: [lines[i] for i in order] for name, lines in side.items()}
+            for side in (self.refs, self.hyps)
+        )
+        return Markup(self.path, refs, hyps, first.places)
+
+
+class _Segment(NamedTuple):
+    kind: str  # ref, tst or src; "" where the file does not say
+    system: str
+    doc: str
+    id: str
+    text: str
+    line: int
+
+
+class _Reader(HTMLParser):
+    """Collects the segments; what would lose one is an error that names the line."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.path = path
+        self.found: list[_Segment] = []
+        self.kind, self.system, self.doc, self.set_system = "", "", "", ""
+        self.segment: str | None = None
+        self.line = self.count = 0  # where the segment began; segments of this document
+        self.text: list[str] = []
+
+    def set_cdata_mode(self, *args: object, **more: object) -> None:
+        """A tag that HTML reads in a way of its own, such as title, is text like any other."""
+
+    def fail(self, what: str, line: int | None = None) -> NoReturn:
+        """Raise with the place."""
+        place = self.getpos()[0] if line is None else line
+        raise TensorMTError(f"{self.path}, line {place}: {what}")
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = {name: value or "" for name, value in attrs}
+        if tag in ("refset", "tstset", "srcset"):
+            self.kind = tag[:3]
+            self.set_system = values.get("sysid") or values.get("refid", "")
+        elif tag == "doc":
+            self.doc = values.get("docid") or values.get("id", "")
+            self.system = values.get("sysid") or self.set_system or self.kind or "doc"
+            self.count = 0
+        elif tag in ("ref", "hyp", "src"):
+            self.kind = {"hyp": "tst"}.get(tag, tag)
+            self.system = values.get("system") or values.get("translator") or tag
+            self.count = 0
+        elif tag == "seg":
+            if self.segment is not None:
+                self.fail("a <seg> begins inside another one, expected </seg> before it")
+            self.count += 1
+            self.segment, self.line = values.get("id") or str(self.count), self.getpos()[0]
+            self.text = []
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag != "seg":
+            return
+        if self.segment is None:
+            self.fail("a </seg> without its <seg>, which an unclosed tag may have swallowed")
+        text = " ".join("".join(self.text).split())
+        system = self.system or self.set_system or self.kind or "doc"
+        self.found.append(_Segment(self.kind, system, self.doc, self.segment, text, self.line))
+        self.segment = None
+
+    def handle_data(self, data: str) -> None:
+        if self.segment is not None:
+            self.text.append(data)
+
+    def read(self, text: str) -> list[_Segment]:
+        """The segments of a file's text."""
+        # HTML has no CDATA: its contents become ordinary text
+        text = re.sub(r"<!\[CDATA\[(.*?)\]\]>", lambda m: escape(m[1]), text, flags=re.DOTALL)
+        try:
+            self.feed(text)
+            self.close()
+        except (AssertionError, ValueError) as error:
+            if isinstance(error, TensorMTError):
+                raise
+            self.fail("a declaration that cannot be read, <!…")
+        if self.segment is not None:
+            self.fail("a <seg> that is never closed", self.line)
+        return self.found
+
+
+@lru_cache(maxsize=8)
+def read_markup(path: str) -> Markup:
+    """References and hypotheses of a file; a segment that one of them lacks is None there."""
+    shown = files.shown(path)
+    reader = _Reader(shown)
+    found = [segment for segment in reader.read(files.text(path)) if segment.kind != "src"]
+    places = dict.fromkeys((segment.doc, segment.id) for segment in found)
+    if not places:
+        raise TensorMTError(
+            f"{shown}: no <seg> of a reference or a hypothesis found; expected mteval SGML "
+            "(refset, tstset) or WMT XML (ref, hyp)"
+        )
+    number = {place: index for index, place in enumerate(places)}
+    # documents outside a set are systems: where the file is one of references, its lines are
+    # taken from there (tensormt.data.corpus)
+    sides: dict[str, dict[str, list[str | None]]] = {"ref": {}, "tst": {}}
+    seen: set[tuple[str, str, str, str]] = set()
+    for kind, system, doc, name, text, line in found:
+        if (kind, system, doc, name) in seen:
+            reader.fail(f"segment {name!r} of document {doc!r} of {system!r} is there twice", line)
+        seen.add((kind, system, doc, name))
+        side = sides["ref" if kind == "ref" else "tst"]
+        empty: list[str | None] = [None] * len(number)
+        side.setdefault(system, empty)[number[doc, name]] = text
+    return Markup(shown, sides["ref"], sides["tst"], list(places))

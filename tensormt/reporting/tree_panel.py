@@ -1,0 +1,255 @@
+"""What the tree panel draws: trees and tokens of single segments, with their matches.
+
+Equal items of one segment and order share a number, in the hypotheses and in the references: the
+page colours an item that has one and lights up its equals. Items that the count took carry the
+reference that gave it. What an order's matches add to a segment's score is its Shapley value: the
+mean, over all sequences of orders, of what the score gains when the order's matches come in; all
+add up to the score less that of no match at all, and equal matches of an order share it evenly.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import combinations, pairwise
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from tensormt.explanation import Explanation
+from tensormt.kernels.matches import Occurrences
+from tensormt.metric import Metric
+from tensormt.reporting.collect import Gathered
+from tensormt.trees.batch import TreeBatch
+
+__all__ = ["draw", "gains"]
+
+_MOST_ORDERS = 8  # 2⁸ sums of statistics a segment
+_PAIRS = 80  # pairs of nodes shown, the largest shares
+
+
+def draw(gathered: Gathered, segments: Sequence[int]) -> list[dict[str, Any]]:
+    """One object for each of some segments, ready for JSON."""
+    explained = gathered.explained(segments)
+    cards: list[dict[str, Any]] = [{"i": i, "views": [], "m": {}} for i in segments]
+    views: dict[int, int] = {}
+    rows = torch.tensor(list(segments), dtype=torch.int64, device="cpu")
+    for name, leaves in explained.items():
+        leaf, found = leaves[0], [each.found for each in leaves]
+        first = found[0]
+        key = id(first.hyp)
+        if key not in views and not first.characters:
+            views[key] = len(views)
+            streams = [*first.refs, *(each.hyp for each in found)]
+            _add_view(cards, streams)
+        tables = [leaf.rows(table[rows]) for table in gathered.statistics[leaf.metric]]
+        if first.items is None:
+            parts = _pairs(found, leaf.own, tables, leaf.weight)
+        elif first.characters:
+            parts = _letters(found, tables)
+        else:
+            parts = _items(found, len(cards))
+        values = [gains(leaf.own, table, first.columns) for table in tables]
+        for number, (card, part) in enumerate(zip(cards, parts, strict=True)):
+            part |= {"v": views.get(key, -1), "kind": first.kind}
+            if first.best is not None:
+                part["b"] = [int(each.best[number]) for each in found if each.best is not None]
+            if first.items is not None and values[0] is not None:
+                shares = [leaf.weight * v[number] for v in values if v is not None]
+                part["gain"] = [_short(share.tolist()) for share in shares]
+            card["m"][name] = part
+    return cards
+
+
+def _short(values: list[float]) -> list[float]:
+    return [float(f"{value:.6g}") for value in values]
+
+
+def _add_view(cards: list[dict[str, Any]], streams: Sequence[Any]) -> None:
+    """Add the trees or tokens of all streams, references first, to every card."""
+    columns = [_trees(s) if isinstance(s, TreeBatch) else _tokens(s) for s in streams]
+    trees = isinstance(streams[0], TreeBatch)
+    for number, card in enumerate(cards):
+        kind = streams[0].kind if trees else "tokens"
+        card["views"].append({"kind": kind, "s": [column[number] for column in columns]})
+
+
+def _tokens(batch: Any) -> list[dict[str, Any]]:
+    return [{"w": words} for words in batch.to_tokens()]
+
+
+def _trees(batch: TreeBatch) -> list[dict[str, Any]]:
+    labels, words = batch.labels.strings, batch.words.strings
+    nodes, found = batch.nodes, []
+    offsets = nodes.offsets.tolist()
+    of_label, of_word, parents = (part.tolist() for part in (nodes.label, nodes.word, nodes.parent))
+    for low, high in pairwise(offsets):
+        tree: dict[str, Any] = {
+            "l": [labels[i] if i >= 0 else "" for i in of_label[low:high]],
+            "p": [p - low if p >= 0 else -1 for p in parents[low:high]],
+        }
+        if batch.kind == "constituency" and any(i >= 0 for i in of_word[low:high]):
+            tree["w"] = [words[i] if i >= 0 else "" for i in of_word[low:high]]
+        found.append(tree)
+    return found
+
+
+def _items(found: Sequence[Explanation], size: int) -> list[dict[str, Any]]:
+    """For each segment: the numbers of equal items by stream, order and place; what counted.
+
+    `c`: [stream][order] → [place, number, …] of items that have an equal on the other side;
+    `k`: [system][order] → [place, reference, …] of the counted ones.
+    """
+    items = [each.items for each in found if each.items is not None]
+    orders = len(found[0].columns)
+    held: list[set[tuple[int, int]]] = [set() for _ in range(size)]
+    shared: list[set[tuple[int, int]]] = [set() for _ in range(size)]
+    refs = [_listed(ref) for ref in items[0].refs]
+    hyps = [_listed(each.hyp) for each in items]
+    for rows in refs:
+        for segment, order, _, key in rows:
+            held[segment].add((order, key))
+    for rows in hyps:
+        for segment, order, _, key in rows:
+            if (order, key) in held[segment]:
+                shared[segment].add((order, key))
+    numbers: list[dict[tuple[int, int], int]] = [{} for _ in range(size)]
+    streams = [*refs, *hyps]
+    cards: list[dict[str, Any]] = [
+        {
+            "c": [[[] for _ in range(orders)] for _ in streams],
+            "k": [[[] for _ in range(orders)] for _ in hyps],
+        }
+        for _ in range(size)
+    ]
+    for number, rows in enumerate(streams):
+        for segment, order, place, key in rows:
+            if (order, key) in shared[segment]:
+                known = numbers[segment].setdefault((order, key), len(numbers[segment]) + 1)
+                cards[segment]["c"][number][order - 1] += [place, known]
+    for number, each in enumerate(items):
+        marks = zip(
+            each.hyp.segment.tolist(),
+            each.hyp.order.tolist(),
+            each.hyp.place.tolist(),
+            each.reference.tolist(),
+            each.counted.tolist(),
+            strict=True,
+        )
+        for segment, order, place, reference, counted in marks:
+            if counted:
+                cards[segment]["k"][number][order - 1] += [place, reference]
+    return cards
+
+
+def _letters(found: Sequence[Explanation], tables: Sequence[Tensor]) -> list[dict[str, Any]]:
+    """For each segment: the longest counted n-gram of characters that each character is part of.
+
+    `h`: [system] → a figure a character (0: none); `r`: [reference][system] → the same of the
+    reference that gave the system its counts, "" for others; `n`: [system] → matches by order.
+    """
+    size, cards = len(found[0].hyp), list[dict[str, Any]]()
+    own, others = [], []
+    for each in found:
+        items = each.items
+        assert items is not None
+        own.append(_levels(each.hyp, items.hyp, items.counted, each.characters))
+        rows = []
+        for number, ref in enumerate(each.refs):
+            mine, theirs = items.equal(number)
+            given = items.counted[mine] & (items.reference[mine] == number)
+            marked = torch.zeros_like(items.refs[number].place, dtype=torch.bool)
+            marked[theirs[given]] = True
+            rows.append(_levels(ref, items.refs[number], marked, each.characters))
+        others.append(rows)
+    columns = [column for columns in found[0].columns for column in columns]
+    counts = [table[:, columns].tolist() for table in tables]
+    for segment in range(size):
+        cards.append(
+            {
+                "h": [rows[segment] for rows in own],
+                "r": [
+                    [rows[number][segment].strip("0") and rows[number][segment] for rows in others]
+                    for number in range(len(found[0].refs))
+                ],
+                "n": [[int(value) for value in rows[segment]] for rows in counts],
+            }
+        )
+    return cards
+
+
+def _levels(batch: Any, side: Occurrences, chosen: Tensor, orders: int) -> list[str]:
+    """A figure for each character: the longest chosen n-gram that it is part of, 9 at most."""
+    level = np.full(int(batch.lengths.sum()), 48, np.uint8)  # the letter 0
+    starts = batch.starts.cpu().numpy()
+    for order in range(1, orders + 1):
+        rows = (chosen & (side.order == order)).cpu().numpy()
+        first = starts[side.segment.cpu().numpy()[rows]] + side.place.cpu().numpy()[rows]
+        for step in range(order):
+            level[first + step] = 48 + min(order, 9)
+    text = level.tobytes().decode("ascii")
+    cuts = [*starts.tolist(), len(text)]
+    return [text[low:high] for low, high in pairwise(cuts)]
+
+
+def _listed(side: Occurrences) -> list[tuple[int, int, int, int]]:
+    columns = (side.segment, side.order, side.place, side.key)
+    return list(zip(*(column.tolist() for column in columns), strict=True))
+
+
+def _pairs(
+    found: Sequence[Explanation], metric: Metric[Any], tables: Sequence[Tensor], weight: float
+) -> list[dict[str, Any]]:
+    """For each segment and system: [reference, node, other node, part of the score], the largest.
+
+    The parts of one reference's pairs sum to the segment's score with the best reference, times
+    the weight of the metric.
+    """
+    size = len(found[0].hyp)
+    cards: list[dict[str, Any]] = [{"p": [[] for _ in found]} for _ in range(size)]
+    for number, (each, table) in enumerate(zip(found, tables, strict=True)):
+        scores = (weight * metric.score(table, segment=True)).tolist()
+        rows: list[dict[int, list[tuple[float, int, int]]]] = [{} for _ in range(size)]
+        for reference, pairs in enumerate(each.pairs):
+            for segment, x, y, log in zip(*(part.tolist() for part in pairs), strict=True):
+                rows[segment].setdefault(reference, []).append((log, x, y))
+        for segment, by_reference in enumerate(rows):
+            for reference, listed in by_reference.items():
+                top = max(log for log, _, _ in listed)
+                total = top + math.log(math.fsum(math.exp(log - top) for log, _, _ in listed))
+                listed.sort(reverse=True)
+                for log, x, y in listed[:_PAIRS]:
+                    part = float(f"{math.exp(log - total) * scores[segment]:.4g}")
+                    cards[segment]["p"][number].append([reference, x, y, part])
+    return cards
+
+
+def gains(
+    metric: Metric[Any], statistics: Tensor, columns: Sequence[Sequence[int]]
+) -> Tensor | None:
+    """What no match gives and what the matches of each order add, float64 [n,1+D].
+
+    The rows of statistics [n,K] are single segments; None where the orders are too many.
+    """
+    size = len(columns)
+    if not 0 < size <= _MOST_ORDERS:
+        return None
+    scores = {}
+    for count in range(size + 1):
+        for chosen in combinations(range(size), count):
+            rows = statistics.clone()
+            for order in set(range(size)) - set(chosen):
+                rows[:, list(columns[order])] = 0
+            value = metric.score(rows, segment=True)
+            scores[frozenset(chosen)] = torch.nan_to_num(value)
+    parts = [scores[frozenset()]]
+    for order in range(size):
+        total = torch.zeros_like(parts[0])
+        for without, score in scores.items():
+            if order not in without:
+                weight = 1 / (size * math.comb(size - 1, len(without)))
+                total += weight * (scores[without | {order}] - score)
+        parts.append(total)
+    return torch.stack(parts, 1)

@@ -1,0 +1,186 @@
+"""Parts of Parquet files against plain Python: every row once, in order, with its number."""
+
+import io
+import os
+from contextlib import contextmanager
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tensormt.data import parquet_splits
+from tensormt.data.parquet_splits import batches, open_parquet, parts
+from tensormt.data.shard_reader import Columns, InvalidRow, digest, records
+from tensormt.data.shards import cut
+from tensormt.errors import TensorMTError
+
+SCHEMA = pa.schema([("n", pa.int64()), ("refs", pa.list_(pa.string())), ("mt", pa.string())])
+
+
+def made(count):
+    return [
+        {"n": k, "refs": [None, "é" * (k % 5), f"r{k}"][: 1 + k % 3], "mt": f"text {k}"}
+        for k in range(count)
+    ]
+
+
+def write(path, groups):
+    """A file with groups of so many rows."""
+    rows, at = made(sum(groups)), 0
+    with pq.ParquetWriter(path, SCHEMA) as writer:
+        for own in groups:
+            writer.write_table(pa.Table.from_pylist(rows[at : at + own], SCHEMA))
+            at += own
+    return rows
+
+
+def read(path, some):
+    with open_parquet(str(path)) as file:
+        return [
+            row
+            for part in some
+            for batch in batches(
+                file, range(part.start, part.stop), SCHEMA.names, part.skip or 0, part.rows
+            )
+            for row in batch.to_pylist()
+        ]
+
+
+@given(st.lists(st.integers(1, 60), max_size=5), st.integers(1, 9000))
+def test_every_row_has_one_part(tmp_path_factory, groups, size):
+    path = tmp_path_factory.mktemp("groups") / "a.parquet"
+    rows = write(path, groups)
+    found = parts(str(path), size)
+    assert read(path, found) == rows
+    assert [part.first for part in found] == [
+        sum(part.rows for part in found[:k]) for k in range(len(found))
+    ]
+    about = pq.read_metadata(path)
+    weights = [about.row_group(k).total_byte_size for k in range(about.num_row_groups)]
+    assert sum(part.bytes for part in found) == sum(weights)
+    most = max(4, 16 // max(1, len(groups)))
+    for group, weight in enumerate(weights):
+        own = [part for part in found if part.start == group and part.skip is not None]
+        number = min(round(weight / size), groups[group], most)
+        assert len(own) == (number if number > 1 else 0)
+        sizes = [part.rows for part in own] or [0]
+        assert max(sizes) - min(sizes) <= 1
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 7])
+def test_one_group_in_so_many_parts(tmp_path, number, monkeypatch):
+    monkeypatch.setattr(
+        parquet_splits, "_BATCH", 64
+    )  # cuts lie within batches, and batches within cuts
+    path = tmp_path / "a.parquet"
+    rows = write(path, [1000])
+    weight = pq.read_metadata(path).row_group(0).total_byte_size
+    found = parts(str(path), weight // number)
+    assert len(found) == number
+    assert read(path, found) == rows
+    for part in found:
+        assert read(path, [part]) == rows[part.first : part.first + part.rows]
+
+
+def test_groups_that_are_not_heavy_are_left_as_they_were(tmp_path):
+    """Outputs of older runs have the same cuts: groups together until they weigh enough."""
+    path = tmp_path / "a.parquet"
+    write(path, [30] * 9)
+    about = pq.read_metadata(path)
+    weights = [about.row_group(k).total_byte_size for k in range(9)]
+    for size in (max(weights), 2 * max(weights), 5 * max(weights), 10**9):
+        expected, start = [], 0
+        for stop in range(1, 10):
+            if sum(weights[start:stop]) >= size or stop == 9:
+                expected.append((start, stop, None))
+                start = stop
+        assert [(p.start, p.stop, p.skip) for p in parts(str(path), size)] == expected
+
+
+def test_a_group_is_never_held_whole(tmp_path, monkeypatch):
+    path = tmp_path / "a.parquet"
+    noise = [os.urandom(2000).hex() for _ in range(3000)]
+    pq.write_table(pa.table({"mt": noise}), path, compression="none", use_dictionary=False)
+    asked = []
+
+    class Watched(io.FileIO):
+        def read(self, size=-1):
+            asked.append(size)
+            return super().read(size)
+
+    @contextmanager
+    def opened(name):
+        with Watched(name) as file:
+            yield file
+
+    monkeypatch.setattr(parquet_splits, "open_input", opened)
+    with open_parquet(str(path)) as file:
+        found = [
+            text for b in batches(file, [0], ["mt"], 2500, 100) for text in b["mt"].to_pylist()
+        ]
+    assert found == noise[2500:2600]
+    assert max(asked) <= 5 << 20 < path.stat().st_size // 2
+
+
+def test_bad_rows_have_their_numbers_in_the_file(tmp_path):
+    path = tmp_path / "a.parquet"
+    rows = [*made(40), {"n": 40, "refs": ["x"], "mt": None}, *made(300)]
+    rows[250] = {"n": 1, "refs": [" ", None], "mt": "x"}
+    with pq.ParquetWriter(path, SCHEMA) as writer:
+        for some in (rows[:20], rows[20:]):
+            writer.write_table(pa.Table.from_pylist(some, SCHEMA))
+    columns = Columns("mt", ("refs",), None, "n")
+    good = [k for k, row in enumerate(rows) if k not in (40, 250) and any(row["refs"])]
+    for size in (100, 300, 1000, 10**6):
+        found = [row for shard in cut([str(path)], size) for row in records(shard, columns)]
+        bad = {k: row.message for k, row in enumerate(found) if isinstance(row, InvalidRow)}
+        assert bad[40] == f"{path}, row 41: the row has no 'mt'"
+        assert bad[250] == f"{path}, row 251: the row has no reference that is not empty"
+        assert [k for k in range(len(rows)) if k not in bad] == good
+        assert [found[k].id for k in good] == [rows[k]["n"] for k in good]
+
+
+def test_the_digest_of_a_part_sees_its_rows_alone(tmp_path):
+    path, columns = tmp_path / "a.parquet", Columns("mt", ("refs",))
+
+    def digests(rows):
+        pq.write_table(pa.Table.from_pylist(rows, SCHEMA), path)
+        return [digest(shard, columns) for shard in cut([str(path)], 2000)]
+
+    rows = made(600)
+    before = digests(rows)
+    assert len(before) > 3
+    assert digests(rows) == before
+    assert len(set(before)) == len(before)
+    rows[3] = rows[3] | {"mt": "text 4"}  # as long as before
+    assert [a == b for a, b in zip(before, digests(rows), strict=True)] == [False] + [True] * (
+        len(before) - 1
+    )
+    rows[3] = made(4)[3] | {"n": 77}  # a column that is not read
+    assert digests(rows) == before
+
+
+def test_the_digest_while_reading_is_the_digest_alone(tmp_path):
+    import hashlib
+
+    path, columns = tmp_path / "a.parquet", Columns("mt", ("refs",))
+    write(path, [300, 20, 20])
+    for shard in cut([str(path)], 3000):
+        own = hashlib.blake2b(digest_size=16)
+        for _ in records(shard, columns, own):
+            pass
+        assert own.hexdigest() == digest(shard, columns)
+
+
+def test_a_damaged_group_is_one_sentence(tmp_path):
+    path = tmp_path / "a.parquet"
+    write(path, [500])
+    chunk = pq.read_metadata(path).row_group(0).column(2)
+    data = bytearray(path.read_bytes())
+    data[chunk.data_page_offset : chunk.data_page_offset + 200] = b"\xff" * 200
+    path.write_bytes(data)
+    *_, last = cut([str(path)], 4000)
+    with pytest.raises(TensorMTError, match=r"a.parquet cannot be read"):
+        list(records(last, Columns("mt", ("refs",))))

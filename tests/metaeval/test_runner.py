@@ -1,0 +1,116 @@
+"""Whole meta-evaluations: rows and contests are the single calls, tables show them."""
+
+import math
+
+import pytest
+import torch
+
+from tensormt import metaeval
+from tensormt.errors import TensorMTError
+from tensormt.metaeval import format, runner
+from tensormt.metaeval.config import Plan
+from tensormt.metaeval.runner import measure, pairwise_tests
+from tensormt.metaeval.scores import Scores
+
+TRUTH = torch.randn(5, 12, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+NOISE = torch.randn(5, 12, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+HUMAN = {"fluency": TRUTH + NOISE / 2}
+METRICS = [Scores("STM-1", "s1", TRUTH), Scores("STM-2", "s2", NOISE), Scores("TKM", "t", -TRUTH)]
+DOCUMENTS = torch.arange(12) // 3, 4
+
+
+def test_rows_are_the_single_agreements():
+    plan = runner.Plan(levels=("segment", "document", "system"), statistics=("pearson", "tau_b"))
+    rows = runner.measure(HUMAN, METRICS, plan, DOCUMENTS)
+    assert len(rows) == 3 * 3 * 2
+    for row in rows:
+        table = METRICS[[m.name for m in METRICS].index(row.metric)].segments
+        human = HUMAN["fluency"]
+        if row.level == "system":
+            expected = metaeval.system_agreement(human.mean(1), table.mean(1), row.statistic)
+        elif row.level == "document":
+            sides = (metaeval.document_means(x, *DOCUMENTS) for x in (human, table))
+            expected = metaeval.agreement(*sides, row.statistic)
+        else:
+            expected = metaeval.agreement(human, table, row.statistic)
+        assert row.value == pytest.approx(expected.item())
+        assert row.low is None
+
+
+def test_intervals_and_contests():
+    plan = runner.Plan(statistics=("pearson",), resamples=100)
+    rows = runner.measure(HUMAN, METRICS, plan, DOCUMENTS)
+    assert all(row.low <= row.value <= row.high for row in rows if row.level == "segment")
+    found = runner.pairwise_tests(HUMAN, METRICS, plan, DOCUMENTS)
+    assert [(c.first, c.second) for c in found if c.level == "system"] == [
+        ("STM-1", "STM-2"),
+        ("STM-1", "TKM"),
+        ("STM-2", "TKM"),
+    ]
+    best = next(c for c in found if (c.first, c.second, c.level) == ("STM-1", "TKM", "segment"))
+    assert best.difference == pytest.approx(2 * rows[0].value)
+    assert best.p < 0.05
+
+
+def test_wrong_plans():
+    with pytest.raises(TensorMTError, match="level 'word' is unknown"):
+        runner.measure(HUMAN, METRICS, runner.Plan(levels=("word",)), DOCUMENTS)
+    with pytest.raises(TensorMTError, match="human score 'x' has no value at all"):
+        runner.measure({"x": TRUTH * math.nan}, METRICS, runner.Plan(), DOCUMENTS)
+
+
+def test_tables():
+    rows = [
+        runner.Row("BLEU-1", "", "fluency", "segment", "pearson", 0.1261),
+        runner.Row("BLEU-2", "", "fluency", "segment", "pearson", 0.132, 0.1, 0.2),
+        runner.Row("STM-2", "", "fluency", "segment", "pearson", math.nan),
+        runner.Row("TKM", "", "fluency", "segment", "pearson", 0.065),
+    ]
+    assert format.by_order(rows).split("\n") == [
+        "fluency, segment level, pearson                  BLEU  STM    TKM",
+        "1                                               0.126",
+        "2                                0.132 [0.100, 0.200]    –",
+        "no order                                                    0.065",
+    ]
+    assert format.by_metric(rows).split("\n")[:2] == [
+        "fluency, segment level               pearson",
+        "BLEU-1                                 0.126",
+    ]
+    contest = runner.PairwiseTest("A", "B", "fluency", "segment", "pearson", 0.25, 0.001)
+    assert format.of_pairwise_tests([contest]).split("\n")[1].split() == [
+        "A", "-", "B", "fluency", "segment", "pearson", "+0.250", "0.0010",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("test", ["permutation", "williams"])
+def test_a_metric_without_scores_changes_nothing_for_the_others(test):
+    """Its differences do not exist, so they have no p; nobody else loses a segment to it."""
+    random = torch.Generator().manual_seed(3)
+    human = torch.randn(5, 12, generator=random, dtype=torch.float64)
+    first, second = human + torch.randn(2, 5, 12, generator=random, dtype=torch.float64)
+    nothing = torch.full_like(human, torch.nan)
+    own, other = Scores("a", "a", first), Scores("b", "b", second)
+    empty = Scores("c", "c", nothing, published=torch.arange(5, dtype=torch.float64))
+    plan = Plan(levels=("segment", "system"), statistics=("pearson",), test=test, permutations=40)
+    given = {"h": human}, (torch.arange(12), 12)
+    alone = pairwise_tests(given[0], [own, other], plan, given[1])
+    found = pairwise_tests(given[0], [own, other, empty], plan, given[1])
+    by_pair = {(c.first, c.second, c.level): c for c in found}
+    for contest in alone:
+        assert by_pair["a", "b", contest.level] == contest
+    for name in "ab":
+        assert math.isnan(by_pair[name, "c", "segment"].difference)
+        assert math.isnan(by_pair[name, "c", "segment"].p)
+        assert 0 < by_pair[name, "c", "system"].p <= 1
+
+
+def test_published_scores_of_people_at_system_level():
+    random = torch.Generator().manual_seed(4)
+    human = torch.randn(5, 8, generator=random, dtype=torch.float64)
+    own = Scores("a", "a", human + 1)
+    official = torch.tensor([3.0, 1.0, 2.0, 5.0, 4.0], dtype=torch.float64)
+    plan = Plan(levels=("system", "mean"), statistics=("pearson",))
+    system, mean = measure({"h": human}, [own], plan, (torch.arange(8), 8), {"h": official})
+    assert mean.value == pytest.approx(1)
+    expected = float(torch.corrcoef(torch.stack([official, human.mean(1)]))[0, 1])
+    assert system.value == pytest.approx(expected, abs=1e-10)  # means are rounded to 40 bits

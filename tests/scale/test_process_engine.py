@@ -1,0 +1,230 @@
+"""score-files on this machine: the scores of `tensormt score`, however files are cut and shared."""
+
+import gzip
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from scale.samples import call, corpus, rows, scores, wanted, write_jsonl
+
+from tensormt.errors import TensorMTError
+from tensormt.scale import score_files
+from tensormt.scale.process_engine import gpus_of
+
+METRICS = ["bleu", "bm", "nm", "nist", "chrf+bm:weighting=zipf"]
+
+
+def spread(folder, some):
+    """The rows over a Parquet file of many row groups, a JSONL, a packed JSONL and a TSV file."""
+    folder.mkdir()
+    quarter = len(some) // 4
+    table = pa.Table.from_pylist(some[:quarter])
+    pq.write_table(table, folder / "a.parquet", row_group_size=17)
+    write_jsonl(folder / "b.jsonl", some[quarter : 2 * quarter])
+    packed = gzip.compress(
+        write_jsonl(folder / "c.jsonl", some[2 * quarter : 3 * quarter]).read_bytes()
+    )
+    (folder / "c.jsonl").unlink()
+    (folder / "c.jsonl.gz").write_bytes(packed)
+    lines = ["id\thypothesis\treference1\treference2\tdoc"]
+    for row in some[3 * quarter :]:
+        refs = [*row["references"], ""][:2]
+        lines.append("\t".join([str(row["id"]), row["hypothesis"], *refs, row["doc"]]))
+    (folder / "d.tsv").write_text("\n".join(lines) + "\n", "utf-8")
+    return folder
+
+
+@pytest.mark.parametrize(("workers", "size"), [(1, 1 << 24), (1, 700), (2, 3000), (3, 1500)])
+def test_scores_are_those_of_score(tmp_path, workers, size):
+    some = rows(400)
+    report, segments = wanted(tmp_path, some, METRICS)
+    data = spread(tmp_path / "data", some)
+    found = score_files(
+        [data], tmp_path / "out", METRICS, workers=workers, shard_bytes=size, id="id", doc="doc"
+    )
+    assert corpus(found) == report
+    assert scores(found, METRICS) == segments
+    assert (found.segments, found.skipped, found.missing) == (400, 0, 0)
+    kept = [(str(row["id"]), row["doc"]) for row in scores(found, ["id", "doc"])]
+    assert kept == [(str(row["id"]), row["doc"]) for row in some]
+    assert len(found.outputs) >= (4 if size > 1 << 20 else 12)
+
+
+def test_trees_at_hand_and_parsed(tmp_path):
+    trees = [
+        "(S (NP (DT the) (NN dog)) (VP (VBD ran)))",
+        "(S (NP (DT a) (JJ old) (NN dog)) (VP (VBZ runs) (ADVP (RB fast))))",
+        "(S (NP (PRP it)) (VP (VBD saw) (NP (DT the) (NN cat))))",
+        "(FRAG (NP (NN dog)))",
+    ]
+    some = [
+        {"hypothesis": trees[k % 4], "references": [trees[(k * k + 1) % 4], trees[k // 3 % 4]]}
+        for k in range(37)
+    ]
+    metrics = ["stm", "tkm", "tkm:decay=0.3", "hwcm", "dtkm", "nist"]
+    report, segments = wanted(tmp_path, some, metrics, "--trees")
+    path = write_jsonl(tmp_path / "rows.jsonl", some)
+    for workers in (1, 2):
+        out = tmp_path / f"out{workers}"
+        found = score_files([path], out, metrics, workers=workers, shard_bytes=900, trees=True)
+        assert corpus(found) == report
+        assert scores(found, metrics) == segments
+    words = [
+        " ".join(part.split(")")[0] for part in tree.split(" ") if ")" in part) for tree in trees
+    ]
+    texts = [{"hypothesis": words[k % 4], "references": [words[k // 4]]} for k in range(12)]
+    report, segments = wanted(tmp_path, texts, ["stm", "bleu"], "--no-cache")
+    path = write_jsonl(tmp_path / "texts.jsonl", texts)
+    found = score_files(
+        [path], tmp_path / "parsed", ["stm", "bleu"], workers=2, shard_bytes=300,
+        cache=str(tmp_path / "cache"),
+    )  # fmt: skip
+    assert corpus(found) == report
+    assert scores(found, ["stm", "bleu"]) == segments
+    assert list((tmp_path / "cache").glob("*.sqlite"))
+
+
+def test_memory_file_system(tmp_path):
+    import fsspec
+
+    some = rows(120)
+    report, segments = wanted(tmp_path, some, ["bleu", "nist"])
+    memory = fsspec.filesystem("memory")
+    table = pa.Table.from_pylist(some[:50])
+    with memory.open("/in/a.parquet", "wb") as file:
+        pq.write_table(table, file, row_group_size=20)
+    memory.pipe("/in/b.jsonl", "".join(json.dumps(row) + "\n" for row in some[50:]).encode())
+    try:
+        for _ in range(2):  # the second run finds all of it done
+            found = score_files(
+                ["memory://in/*"], "memory://out", ["bleu", "nist"], workers=1, shard_bytes=2000
+            )
+            assert corpus(found) == report
+            assert scores(found, ["bleu", "nist"]) == segments
+        assert json.loads(memory.cat("/out/summary.json"))["segments"] == 120
+        assert not [path for path in memory.find("/out") if path.endswith(".tmp")]
+    finally:
+        memory.rm("/in", recursive=True)
+        memory.rm("/out", recursive=True)
+
+
+def test_the_command_prints_what_score_prints(tmp_path):
+    some = rows(60)
+    report, segments = wanted(tmp_path, some, ["bleu", "bm"])
+    other = [
+        {"mt": row["hypothesis"], "a": row["references"][0], "b": (row["references"] + [None])[1]}
+        for row in some
+    ]
+    path = write_jsonl(tmp_path / "other.jsonl", other)
+    common = ["score-files", path, "--hyp", "mt", "--refs", "a", "b", "-m", "bleu", "bm", "-q"]
+    one = call(*common, "-o", tmp_path / "out", "-f", "json", "--workers", 1, "--to", "jsonl")
+    assert json.loads(one) == {"systems": {"mt": report}, "segments": 60}
+    (output,) = (tmp_path / "out").glob("*.jsonl")
+    assert [json.loads(line) for line in output.read_text().split("\n") if line] == segments
+    text = call(*common, "-o", tmp_path / "out", "--to", "jsonl")
+    assert text.split("\n")[1].split() == [
+        "mt",
+        f"{report['bleu']['score']:.2f}",
+        f"{report['bm']['score']:.4f}",
+    ]
+    assert text.rstrip().endswith(report["bm"]["signature"])
+
+
+def test_parts_of_an_array_job(tmp_path, capsys):
+    some = rows(90)
+    report, segments = wanted(tmp_path, some, ["bleu", "nist"])
+    path = write_jsonl(tmp_path / "rows.jsonl", some)
+    more = {"workers": 1, "shard_bytes": 2000}
+
+    def part(number):
+        return score_files([path], tmp_path / "out", ["bleu", "nist"], part=(number, 2), **more)
+
+    with pytest.raises(TensorMTError, match=r"counted in \d of \d shards: run this part again"):
+        part(1)
+    second = part(2)  # counts its own, and has them all
+    assert second.missing
+    assert not (tmp_path / "out" / "summary.json").exists()
+    first = part(1)
+    assert not first.missing
+    assert (corpus(first), scores(first, ["bleu", "nist"])) == (report, segments)
+    capsys.readouterr()
+    common = ["score-files", str(path), "-o", str(tmp_path / "cli"), "--shard-size", "0.002"]
+    assert call(*common, "--shard", "1/2", "--workers", 1) == ""
+    assert "shards are not done" in capsys.readouterr().err
+
+
+def test_saved_frequencies_are_taken(tmp_path):
+    from tensormt.ngram.frequencies import Frequencies
+    from tensormt.text.tokens import TokenBatch
+
+    some = rows(40)
+    path = write_jsonl(tmp_path / "rows.jsonl", some)
+    table = Frequencies(5)
+    refs = [text for row in [*some, *rows(200, seed=2)] for text in row["references"]]
+    table.add([TokenBatch.from_text(refs, "13a").lowered])
+    table.save(tmp_path / "table.safetensors")
+    own = score_files([path], tmp_path / "own", ["nist"], workers=1)
+    other = score_files(
+        [path], tmp_path / "out", ["nist"], workers=1,
+        frequencies=[str(tmp_path / "table.safetensors")],
+    )  # fmt: skip
+    assert not (tmp_path / "out" / "counts").exists()
+    assert own.corpus != other.corpus
+    import tensormt as tm
+
+    metric = tm.NIST(counts=Frequencies.load(tmp_path / "table.safetensors"))
+    hyp = tm.TokenBatch.from_text([row["hypothesis"] for row in some])
+    streams = [[(row["references"] + [""])[k] for row in some] for k in range(2)]
+    expected = metric(hyp, [tm.TokenBatch.from_text(stream) for stream in streams])
+    assert [row["nist"] for row in scores(other, ["nist"])] == expected.tolist()
+
+
+def test_dry_run_writes_nothing(tmp_path):
+    path = write_jsonl(tmp_path / "rows.jsonl", rows(500))
+    table = pa.Table.from_pylist(rows(70))
+    pq.write_table(table, tmp_path / "rows.parquet", row_group_size=10)
+    common = ["--dry-run", "-m", "bleu", "nist", "-o", tmp_path / "out", "-f", "json"]
+    plan = json.loads(call("score-files", path, "--shard-size", "0.01", *common))
+    assert (plan["files"], plan["bytes"]) == (1, path.stat().st_size)
+    assert plan["shards"] == round(path.stat().st_size / (0.01 * 2**20))
+    assert plan["rows"] == pytest.approx(500, rel=0.1)
+    assert plan["speed"] > 0
+    exact = json.loads(call("score-files", tmp_path / "rows.parquet", *common))
+    assert (exact["rows"], exact["exact"]) == (70, True)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_log_line_a_shard_when_quiet(tmp_path, capsys):
+    path = write_jsonl(tmp_path / "rows.jsonl", rows(40))
+    call("score-files", path, "-o", tmp_path / "out", "-q", "--workers", 1, "--shard-size", "0.002")
+    lines = [line for line in capsys.readouterr().err.split("\n") if "scored" in line]
+    assert len(lines) == len(list((tmp_path / "out").glob("*.parquet"))) > 1
+    assert "rows/s" in lines[0]
+
+
+def test_gpus_are_dealt_out():
+    assert [gpus_of(k, 1, None, 4) for k in range(4)] == ["0", "1", "2", "3"]
+    assert [gpus_of(k, 2, "4,5,6,7", 0) for k in range(2)] == ["4,5", "6,7"]
+    assert [gpus_of(k, 0.5, None, 2) for k in range(4)] == ["0", "0", "1", "1"]
+    with pytest.raises(TensorMTError, match="no CUDA device"):
+        gpus_of(0, 1, None, 0)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"metrics": ["blue"]}, "no metric named 'blue'"),
+        ({"engine": "dask"}, "engines are local and ray"),
+        ({"workers": 0}, "0 workers"),
+        ({"part": (3, 2)}, "part 3/2"),
+        ({"format": "csv"}, "no format 'csv'"),
+        ({"paths": ["absent-*.jsonl"]}, "no file is there"),
+        ({"hyp": "mt"}, "rows.jsonl, line 1: the row has no 'mt'"),
+    ],
+)
+def test_what_cannot_be_is_one_sentence(tmp_path, change, message):
+    path = write_jsonl(tmp_path / "rows.jsonl", rows(4))
+    given = {"paths": [path], "out": tmp_path / "out", "metrics": ["bleu"], "workers": 1} | change
+    with pytest.raises(TensorMTError, match=message):
+        score_files(**given)

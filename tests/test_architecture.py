@@ -1,0 +1,147 @@
+"""The house: imports point one way, and importing the package imports nothing heavy or rare."""
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tensormt.version import __version__
+
+ROOT = Path(__file__).resolve().parent.parent / "tensormt"
+
+# from the bottom up: a module may import modules of its own row and of rows above it in this list
+LAYERS = [
+    ["version", "errors", "options", "devices", "validation", "figures"],
+    ["data"],
+    ["kernels"],
+    ["text"],
+    ["trees"],
+    ["inputs", "explanation"],
+    ["metric"],
+    ["syntax", "ngram"],
+    ["combined"],
+    ["registry"],
+    ["parser"],
+    ["prepared"],
+    ["scoring", "significance"],
+    ["metaeval"],
+    ["qarla"],
+    ["train"],
+    ["reporting", "scale"],
+    ["command"],
+    ["__main__"],
+]
+LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
+# module → the only one that may import it
+OWNERS = {
+    "supar": "parser.model",
+    "matplotlib": "figures",
+    "torchmetrics": "train.torchmetrics_wrapper",
+    "ray": "scale.ray_engine",
+    "spacy": "parser.spacy_pipeline",
+    "stanza": "parser.stanza_pipeline",
+}
+
+
+def modules():
+    for path in sorted(ROOT.rglob("*.py")):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        yield ".".join(part for part in parts if part != "__init__"), path
+
+
+def imports(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{path}: relative import"
+            yield node.module
+            if node.module == "tensormt":
+                yield from (f"tensormt.{alias.name}" for alias in node.names)
+
+
+@pytest.mark.parametrize(("name", "path"), list(modules()), ids=lambda p: str(p))
+def test_imports_point_down(name, path):
+    room = name.split(".")[0]
+    if not room:
+        return  # the package itself gathers the public names
+    assert room in LEVEL, f"{name}: give the room {room} a place in LAYERS"
+    for target in imports(path):
+        parts = target.split(".")
+        if parts[0] == "tensormt" and len(parts) > 1 and parts[1] in LEVEL:
+            assert LEVEL[parts[1]] <= LEVEL[room], f"{name} imports {target}, which lies above it"
+        owner = OWNERS.get(parts[0])
+        assert owner in (None, name), f"{name} imports {parts[0]}: only {owner} may"
+
+
+def test_import_is_light():
+    heavy = [
+        "supar",
+        "transformers",
+        "nltk",
+        "stanza",
+        "spacy",
+        "torchmetrics",
+        "scipy",
+        "matplotlib",
+    ]
+    code = f"import sys, tensormt; print([m for m in {heavy} if m in sys.modules])"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert result.stdout.strip() == "[]", result.stdout + result.stderr
+
+
+def calls(path):
+    """Names of functions and methods that a module calls, with the line."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Call):
+            target = node.func
+            name = target.id if isinstance(target, ast.Name) else getattr(target, "attr", "")
+            yield name, node
+
+
+def test_files_of_users_are_read_in_one_room():
+    """No `open`, `read_text`, `read_bytes` or `splitlines` outside data/."""
+    for name, path in modules():
+        if name.split(".")[0] == "data":
+            continue
+        for called, node in calls(path):
+            owner = getattr(getattr(node.func, "value", None), "id", "")
+            assert called not in {"open", "read_text", "read_bytes", "splitlines"} or owner in (
+                "os",
+                "gzip",
+            ), f"{name}, line {node.lineno}: {called}() of input belongs into data/"
+
+
+def test_nobody_asks_for_the_class_of_a_metric():
+    """Outside ngram/ and syntax/ metrics are asked what they read, never which class they are."""
+    from tensormt.metric import Metric
+
+    def below(kind):
+        return {kind.__name__}.union(*map(below, kind.__subclasses__()))
+
+    kinds = below(Metric) - {"Metric"}
+    for name, path in modules():
+        if name.split(".")[0] in ("ngram", "syntax"):
+            continue
+        for called, node in calls(path):
+            if called == "isinstance":
+                asked = {n.id for n in ast.walk(node.args[1]) if isinstance(n, ast.Name)}
+                assert not asked & kinds, f"{name}, line {node.lineno}: isinstance of {asked}"
+
+
+def test_heavy_tests_are_run_somewhere():
+    script = (ROOT.parent / ".ci" / "run").read_text()
+    listed = re.findall(r'^  "(\w+): ', script, re.MULTILINE)
+    for path in sorted((ROOT.parent / "tests").rglob("test_*.py")):
+        for needs in re.findall(r"pytest\.mark\.heavy\b(?:\(needs=\"(\w+)\"\))?", path.read_text()):
+            assert needs, f'{path}: write mark.heavy(needs="…")'
+            assert needs in listed, f"{path}: say in .ci/run how {needs} is installed"
+
+
+def test_runs_as_a_module():
+    command = [sys.executable, "-m", "tensormt", "--version"]
+    result = subprocess.run(command, capture_output=True, text=True)
+    assert (result.returncode, result.stdout) == (0, f"tensormt {__version__}\n"), result.stderr
