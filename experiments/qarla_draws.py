@@ -14,7 +14,7 @@ from itertools import combinations
 import torch
 from torch import Tensor
 
-from tensormt.kernels.arrays import nonzero
+from tensormt.kernels.backend import nonzero
 from tensormt.metaeval import pearson, spearman
 from tensormt.metaeval.resample import times_drawn
 from tensormt.qarla.analysis import king_against_people

@@ -20,7 +20,7 @@ from tensormt.combined.base import Combined
 from tensormt.errors import NoExplanation, SegmentError
 from tensormt.explanation import Explanation
 from tensormt.inputs import view, views
-from tensormt.kernels.arrays import nonzero
+from tensormt.kernels.backend import nonzero
 from tensormt.kernels.kendall import round_for_ties
 from tensormt.kernels.queen_counts import set_counts, triple_weights
 from tensormt.metric import Metric

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from tensormt.kernels.arrays import nonzero
+from tensormt.kernels.backend import nonzero
 from tensormt.metric import Metric
 
 __all__ = ["similarities"]

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from tensormt.kernels import hashing
-from tensormt.kernels.arrays import take
+from tensormt.kernels.backend import take
 from tensormt.kernels.counts import Keys, Labels, orders
 from tensormt.kernels.nodes import Nodes
 

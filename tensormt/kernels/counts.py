@@ -28,8 +28,7 @@ import torch
 from torch import Tensor
 
 from tensormt.kernels import hashing
-from tensormt.kernels.arrays import FEW, nonzero, take
-from tensormt.kernels.sorting import argsort, run_edges, runs, sort, sort_groups
+from tensormt.kernels.backend import FEW, argsort, nonzero, run_edges, runs, sort, sort_groups, take
 
 __all__ = [
     "Keys",

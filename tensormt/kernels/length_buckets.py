@@ -11,9 +11,8 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from tensormt.kernels.arrays import turned
+from tensormt.kernels.backend import argsort, turned
 from tensormt.kernels.ngrams import LONGEST
-from tensormt.kernels.sorting import argsort
 
 __all__ = ["column_type", "columns", "cut", "parts", "tailed"]
 

@@ -21,9 +21,8 @@ import torch
 from torch import Tensor
 
 from tensormt.kernels import hashing
-from tensormt.kernels.arrays import repeat, take
+from tensormt.kernels.backend import argsort, repeat, search, take
 from tensormt.kernels.counts import Keys, occurrences
-from tensormt.kernels.sorting import argsort, search
 from tensormt.kernels.tree_kernel import Side, log_kernel
 
 __all__ = ["Items", "NodePairs", "Occurrences", "items", "node_pairs"]

@@ -30,8 +30,19 @@ import torch
 from torch import Tensor
 
 from tensormt.errors import TensorMTError
-from tensormt.kernels.arrays import count_below, less, nonzero, rows_at, take, take_columns
-from tensormt.kernels.sorting import run_edges, search, sort, sort_rows, sum_runs
+from tensormt.kernels.backend import (
+    count_below,
+    less,
+    nonzero,
+    rows_at,
+    run_edges,
+    search,
+    sort,
+    sort_rows,
+    sum_runs,
+    take,
+    take_columns,
+)
 
 __all__ = ["Sequences", "shared_ngrams"]
 

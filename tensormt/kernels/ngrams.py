@@ -17,7 +17,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from tensormt.kernels.arrays import bytes_equal, rows_added, rows_any
+from tensormt.kernels.backend import bytes_equal, rows_added, rows_any
 
 __all__ = ["LONGEST", "Order", "clipped_matches", "compare", "different", "share"]
 

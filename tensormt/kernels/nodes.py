@@ -18,8 +18,7 @@ import torch
 from torch import Tensor
 
 from tensormt.kernels import hashing
-from tensormt.kernels.arrays import nonzero, owners, take
-from tensormt.kernels.sorting import argsort
+from tensormt.kernels.backend import argsort, nonzero, owners, take
 
 __all__ = ["Nodes", "sum_children"]
 

@@ -13,8 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from tensormt.kernels.arrays import Array, take
-from tensormt.kernels.sorting import search
+from tensormt.kernels.backend import Array, search, take
 
 __all__ = ["SortedIndex"]
 

@@ -33,9 +33,19 @@ from torch import Tensor
 
 from tensormt.errors import TensorMTError
 from tensormt.kernels import hashing
-from tensormt.kernels.arrays import copies, nonzero, owners, take, take_or
+from tensormt.kernels.backend import (
+    argsort,
+    copies,
+    nonzero,
+    owners,
+    runs,
+    search,
+    sort,
+    sort_groups,
+    take,
+    take_or,
+)
 from tensormt.kernels.nodes import Nodes, sum_children
-from tensormt.kernels.sorting import argsort, runs, search, sort, sort_groups
 
 __all__ = ["Side", "joined", "log_kernel", "side"]
 

@@ -16,7 +16,7 @@ from torch import Tensor
 from tensormt.errors import TensorMTError
 from tensormt.explanation import Explanation
 from tensormt.inputs import Tokens
-from tensormt.kernels.arrays import repeat
+from tensormt.kernels.backend import repeat
 from tensormt.kernels.matches import Occurrences, items
 from tensormt.metric import Metric
 from tensormt.ngram.frequencies import Frequencies

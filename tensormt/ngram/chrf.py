@@ -26,10 +26,9 @@ from torch import Tensor
 
 from tensormt.errors import TensorMTError
 from tensormt.explanation import Explanation
-from tensormt.kernels.arrays import ranges, take
+from tensormt.kernels.backend import argsort, ranges, take
 from tensormt.kernels.matches import Occurrences, items
 from tensormt.kernels.ngram_overlap import Sequences, shared_ngrams
-from tensormt.kernels.sorting import argsort
 from tensormt.ngram.base import NgramMetric, occurrences
 from tensormt.ngram.frequencies import Frequencies
 from tensormt.ngram.match_table import Comparison

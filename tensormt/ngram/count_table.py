@@ -17,9 +17,8 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from tensormt.kernels.arrays import nonzero, take
+from tensormt.kernels.backend import argsort, nonzero, runs, search, sort, take
 from tensormt.kernels.sorted_index import SortedIndex
-from tensormt.kernels.sorting import argsort, runs, search, sort
 
 __all__ = ["CountTable", "histogram"]
 

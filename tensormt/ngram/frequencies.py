@@ -23,8 +23,7 @@ from torch import Tensor
 
 from tensormt.data.tensor_files import load_tensors, save_tensors
 from tensormt.errors import TensorMTError
-from tensormt.kernels.arrays import take
-from tensormt.kernels.sorting import runs, search
+from tensormt.kernels.backend import runs, search, take
 from tensormt.ngram.count_table import CountTable, histogram
 from tensormt.ngram.keys import orders
 from tensormt.options import describe

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from tensormt.kernels.arrays import less, nonzero, owners, ranges
+from tensormt.kernels.backend import less, nonzero, owners, ranges
 from tensormt.kernels.counts import Keys
 from tensormt.text.tokens import TokenBatch
 

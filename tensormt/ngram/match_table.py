@@ -23,7 +23,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from tensormt.errors import TensorMTError
-from tensormt.kernels.arrays import nonzero
+from tensormt.kernels.backend import nonzero
 from tensormt.kernels.lengths import closest
 from tensormt.kernels.ngrams import Order
 from tensormt.ngram.frequencies import Frequencies

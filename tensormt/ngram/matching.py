@@ -13,7 +13,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from tensormt.kernels.arrays import nonzero
+from tensormt.kernels.backend import nonzero
 from tensormt.kernels.counts import occurrences
 from tensormt.kernels.length_buckets import columns, parts, tailed
 from tensormt.kernels.ngrams import LONGEST, Order, compare

@@ -12,7 +12,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from tensormt.kernels.arrays import equal
+from tensormt.kernels.backend import equal
 from tensormt.ngram.base import choose
 from tensormt.ngram.frequencies import Frequencies
 from tensormt.ngram.match_table import Comparison, ReferenceStats

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from tensormt.kernels.arrays import repeat
+from tensormt.kernels.backend import repeat
 from tensormt.kernels.charts import marginals, splits
 
 __all__ = ["Forest", "LabelTable", "Slots", "best_slots", "marginals", "to_forest"]

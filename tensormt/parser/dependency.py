@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from tensormt.kernels.arrays import nonzero, owners
+from tensormt.kernels.backend import nonzero, owners
 from tensormt.kernels.nodes import Nodes
 from tensormt.parser.char_features import Speller
 from tensormt.parser.decode import Forest

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from tensormt.kernels.arrays import nonzero
+from tensormt.kernels.backend import nonzero
 from tensormt.parser.decode import Slots
 
 ROWS = 256  # spans a product: the outer products of more would leave the cache

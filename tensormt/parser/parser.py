@@ -22,9 +22,8 @@ from torch import Tensor
 from tensormt.data.coercion import as_list
 from tensormt.devices import resolve_device
 from tensormt.errors import TensorMTError
-from tensormt.kernels.arrays import nonzero, owners, repeat
+from tensormt.kernels.backend import argsort, nonzero, owners, repeat
 from tensormt.kernels.nodes import Nodes
-from tensormt.kernels.sorting import argsort
 from tensormt.options import describe
 from tensormt.parser.char_features import scripts
 from tensormt.parser.decode import Forest

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from tensormt.errors import TensorMTError
-from tensormt.kernels.sorting import argsort, runs, sort
+from tensormt.kernels.backend import argsort, runs, sort
 from tensormt.qarla.stopwords import STOP_WORDS
 from tensormt.text.dictionary import Dictionary
 from tensormt.text.sentences import split_text

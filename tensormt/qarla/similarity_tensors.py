@@ -14,7 +14,7 @@ from torch import Tensor
 
 from tensormt import qarla
 from tensormt.errors import TensorMTError
-from tensormt.kernels.arrays import nonzero
+from tensormt.kernels.backend import nonzero
 from tensormt.kernels.kendall import round_for_ties
 
 

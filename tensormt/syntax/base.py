@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from tensormt.errors import SegmentError
 from tensormt.inputs import Trees
-from tensormt.kernels.arrays import few
+from tensormt.kernels.backend import few
 from tensormt.metric import Metric, check_aligned
 from tensormt.trees.batch import TreeBatch
 from tensormt.trees.head_rules import rules_named

@@ -23,7 +23,7 @@ import torch
 from torch import Tensor
 
 from tensormt.explanation import Explanation
-from tensormt.kernels.arrays import nonzero, take
+from tensormt.kernels.backend import nonzero, take
 from tensormt.kernels.counts import Keys, Sides, Tables
 from tensormt.kernels.lengths import brevity_penalty, closest
 from tensormt.kernels.matches import Occurrences, items

@@ -20,7 +20,7 @@ from torch import Tensor
 from tensormt.data.coercion import as_lines, as_list
 from tensormt.errors import TensorMTError
 from tensormt.kernels import hashing
-from tensormt.kernels.arrays import nonzero, ranges, repeat, take
+from tensormt.kernels.backend import nonzero, ranges, repeat, take
 from tensormt.text.dictionary import Dictionary, number_characters
 from tensormt.text.tokenizer import CHARACTERS, characters, check_name
 from tensormt.text.tokenizer import tokenize as cut

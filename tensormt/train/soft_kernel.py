@@ -23,7 +23,7 @@ from torch import Tensor
 from torch.nn import Module, Parameter
 
 from tensormt.errors import TensorMTError
-from tensormt.kernels.arrays import nonzero, repeat
+from tensormt.kernels.backend import nonzero, repeat
 from tensormt.kernels.nodes import Nodes
 from tensormt.metric import check_aligned
 from tensormt.text.dictionary import Dictionary

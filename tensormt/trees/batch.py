@@ -26,7 +26,7 @@ from torch import Tensor
 from tensormt.data import files
 from tensormt.data.coercion import as_lines
 from tensormt.errors import TensorMTError
-from tensormt.kernels.arrays import nonzero, repeat, take_or
+from tensormt.kernels.backend import nonzero, repeat, take_or
 from tensormt.kernels.nodes import Nodes
 from tensormt.text.dictionary import Dictionary
 from tensormt.trees import bracketing, conllu, head_format, penn, transforms

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from tensormt.kernels.arrays import nonzero, take, take_or
+from tensormt.kernels.backend import nonzero, take, take_or
 from tensormt.kernels.nodes import Nodes, sum_children
 from tensormt.text.dictionary import Dictionary
 from tensormt.trees.head_rules import HeadRules, rules_named

@@ -8,7 +8,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from tensormt.kernels.arrays import nonzero, take, take_or
+from tensormt.kernels.backend import nonzero, take, take_or
 from tensormt.kernels.nodes import Nodes
 from tensormt.text.dictionary import Dictionary
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pretend import Watch, home
 
-from tensormt.kernels import sorting
+from tensormt.kernels import backend
 
 
 def tensor(numbers):
@@ -17,9 +17,9 @@ def tensor(numbers):
 def test_sorting_the_whole_range(numbers, shift):
     """Values of any size and spread, with repetitions: sorted and stable."""
     numbers = [number >> shift for number in numbers] * 2
-    assert sorting.sort(tensor(numbers)).tolist() == sorted(numbers)
+    assert backend.sort(tensor(numbers)).tolist() == sorted(numbers)
     expected = sorted(range(len(numbers)), key=numbers.__getitem__)
-    assert sorting.argsort(tensor(numbers)).tolist() == expected
+    assert backend.argsort(tensor(numbers)).tolist() == expected
 
 
 @given(st.integers(1, 9), st.lists(st.tuples(st.integers(0, 8), st.integers(-9, 9)), max_size=60))
@@ -30,10 +30,10 @@ def test_sorting_within_groups(groups, pairs):
     numbers = [[tensor([p[k] for p in side]) for k in (1, 0)] for side in sides]
     for device, few in (("cpu", 0), ("cpu", 1000), ("cuda", 0)):
         with Watch(), pytest.MonkeyPatch.context() as patch:
-            patch.setattr(sorting, "FEW", few)
+            patch.setattr(backend, "FEW", few)
             columns = [tuple(column.to(device) for column in side) for side in numbers]
-            ordered, group, start = sorting.sort_groups(columns, groups)
-            edges = sorting.run_edges(ordered, start)
+            ordered, group, start = backend.sort_groups(columns, groups)
+            edges = backend.run_edges(ordered, start)
         expected = sorted(pairs)
         assert home(ordered).tolist() == [value for _, value in expected]
         assert home(group).tolist() == [group for group, _ in expected]

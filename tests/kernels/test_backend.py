@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pretend import Away, Watch, home
 
-from tensormt.kernels import arrays, hashing, sorting
+from tensormt.kernels import backend, hashing
 from tensormt.kernels.lengths import brevity_penalty, closest
 from tensormt.kernels.nodes import Nodes
 from tensormt.text.dictionary import Dictionary
@@ -33,14 +33,14 @@ def test_numpy_and_torch_paths_agree(first, second):
         with Watch():
             x, y, z = (t.to("cuda") if away else t for t in (a, b, ordered))
             found = [
-                sorting.sort(x),
-                sorting.argsort(x),
-                sorting.search(z, y),
-                sorting.search(z, y, right=True),
-                arrays.nonzero(x > 0),
-                *sorting.runs(z),
-                *arrays.repeat(y.clamp(min=0)),
-                arrays.copies(y, y.clamp(min=0)),
+                backend.sort(x),
+                backend.argsort(x),
+                backend.search(z, y),
+                backend.search(z, y, right=True),
+                backend.nonzero(x > 0),
+                *backend.runs(z),
+                *backend.repeat(y.clamp(min=0)),
+                backend.copies(y, y.clamp(min=0)),
             ]
             assert all(isinstance(t, Away) == away for t in found)
             results.append([home(t).tolist() for t in found])
@@ -149,7 +149,7 @@ def test_brevity_penalty():
 def test_ranges(items):
     first, sizes = (torch.tensor([i[k] for i in items], dtype=torch.int64) for k in (0, 1))
     expected = [start + k for start, size in items for k in range(size)]
-    assert arrays.ranges(first, sizes).tolist() == expected
+    assert backend.ranges(first, sizes).tolist() == expected
     with Watch():
-        found = arrays.ranges(first.to("cuda"), sizes.to("cuda"))
+        found = backend.ranges(first.to("cuda"), sizes.to("cuda"))
     assert home(found).tolist() == expected
