@@ -12,16 +12,14 @@ from typing import ClassVar
 
 from tensormt.errors import SegmentError
 from tensormt.inputs import Trees
-from tensormt.kernels.backend import few
 from tensormt.metric import Metric, check_aligned
 from tensormt.trees.batch import TreeBatch
 from tensormt.trees.head_rules import rules_named
 from tensormt.validation import boolean
 
-__all__ = ["CHUNK", "FEW", "ConstituencyMetric", "DependencyMetric", "TreeMetric"]
+__all__ = ["CHUNK", "ConstituencyMetric", "DependencyMetric", "TreeMetric"]
 
 CHUNK = 2048  # segments at a time: the arrays of one chunk stay in the CPU's cache
-FEW = 1 << 10  # nodes on all sides: up to here one batch of them all takes fewer calls
 
 
 class TreeMetric(Metric[TreeBatch]):
@@ -52,14 +50,6 @@ class TreeMetric(Metric[TreeBatch]):
         if not bool(present.all()):
             number = int((~present).nonzero()[0]) + 1
             raise SegmentError(number, "has no reference: every segment needs at least one tree")
-
-    def together(self, hyp: TreeBatch, refs: Sequence[TreeBatch]) -> TreeBatch | None:
-        """The batches of all sides as one, side after side, where their trees are few."""
-        sides = (hyp, *refs)
-        cells = sum(len(side.nodes) + len(side) for side in sides)
-        if not few(cells, hyp.device, FEW) or len({side.kind for side in sides}) > 1:
-            return None
-        return hyp.followed_by(refs)
 
 
 class ConstituencyMetric(TreeMetric):

@@ -24,7 +24,7 @@ from torch import Tensor
 
 from tensormt.explanation import Explanation
 from tensormt.kernels.backend import nonzero, take
-from tensormt.kernels.counts import Keys, Sides, Tables
+from tensormt.kernels.counts import Keys, Sides
 from tensormt.kernels.lengths import brevity_penalty, closest
 from tensormt.kernels.matches import Occurrences, items
 from tensormt.kernels.nodes import Nodes
@@ -64,14 +64,9 @@ class ClippedPrecisionMetric(TreeMetric):
     def statistics(self, hyp: TreeBatch, refs: Sequence[TreeBatch]) -> Tensor:
         """Int64 [B,K]."""
         self.check(hyp, refs)
-        together = self.together(hyp, refs)
-        if together is not None:
-            keys = self.keys(self.trees(together))
-            rows = self._rows(refs, Tables.of(keys, self.orders, 1 + len(refs), len(hyp)))
-        else:
-            batches = [self.trees(batch) for batch in (hyp, *refs)]
-            parts = zip(*(batch.chunks(CHUNK) for batch in batches), strict=True)
-            rows = torch.cat([self._rows(part[1:], self._keyed(part)) for part in parts])
+        batches = [self.trees(batch) for batch in (hyp, *refs)]
+        parts = zip(*(batch.chunks(CHUNK) for batch in batches), strict=True)
+        rows = torch.cat([self._rows(part[1:], self._keyed(part)) for part in parts])
         if self.balance == "brevity":
             near = closest(hyp.tokens, torch.stack([ref.tokens for ref in refs], 1))
             rows = torch.cat([rows, hyp.tokens[:, None], near[:, None]], 1)
@@ -90,17 +85,17 @@ class ClippedPrecisionMetric(TreeMetric):
         """The keys of aligned batches of the trees that are compared."""
         return Sides([self.keys(batch) for batch in batches], len(batches[0]) * self.orders)
 
-    def _rows(self, refs: Sequence[TreeBatch], tally: Sides | Tables) -> Tensor:
+    def _rows(self, refs: Sequence[TreeBatch], sides: Sides) -> Tensor:
         """The statistics, given the counts of the hypothesis and the references."""
         size = len(refs[0])
         every = range(1, 1 + len(refs))
         if self.balance not in ("recall", "f1"):
-            return self._row(size, [tally.clipped(every), tally.totals(0)])
-        count = tally.totals(0)
+            return self._row(size, [sides.clipped(every), sides.totals(0)])
+        count = sides.totals(0)
         best = count.new_full((size,), -1, dtype=torch.float64)
         row = count.new_zeros(size, self.width)
         for side, ref in zip(every, refs, strict=True):
-            candidate = self._row(size, [tally.clipped([side]), count, tally.totals(side)])
+            candidate = self._row(size, [sides.clipped([side]), count, sides.totals(side)])
             score = torch.where(ref.lengths > 0, self.score(candidate, segment=True), -1)
             row = torch.where((score > best)[:, None], candidate, row)
             best = torch.maximum(score, best)

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from tensormt.explanation import Explanation
 from tensormt.kernels.matches import node_pairs
-from tensormt.kernels.tree_kernel import Side, joined, log_kernel, side
+from tensormt.kernels.tree_kernel import Side, log_kernel, side
 from tensormt.metric import check_aligned
 from tensormt.syntax.base import CHUNK, ConstituencyMetric, DependencyMetric, TreeMetric
 from tensormt.trees.batch import TreeBatch
@@ -76,19 +76,9 @@ class TreeKernelMetric(TreeMetric):
     def _kernels(
         self, hyp: TreeBatch, refs: Sequence[TreeBatch]
     ) -> tuple[Sequence[Tensor], Sequence[Tensor]]:
-        """log K of every side with itself, and of the hypothesis with each reference, float64 [B].
-
-        Where the trees are few, all of them by one call.
-        """
-        together = self.together(hyp, refs)
-        if together is None:
-            selves = [self._log_self(side) for side in (hyp, *refs)]
-            return selves, [self.log_kernel(hyp, ref) for ref in refs]
-        trees, labels, words = self._hashed(together)
-        every = joined(trees.nodes, labels, words, len(hyp))
-        shape = (1 + 2 * len(refs), len(hyp))
-        own, *rows = log_kernel(every, every, self.decay).view(shape).unbind()
-        return [own, *rows[len(refs) :]], rows[: len(refs)]
+        """log K of each side with itself, and of the hypothesis with each reference, [B] each."""
+        selves = [self._log_self(side) for side in (hyp, *refs)]
+        return selves, [self.log_kernel(hyp, ref) for ref in refs]
 
     def statistics(self, hyp: TreeBatch, refs: Sequence[TreeBatch]) -> Tensor:
         """Float64 [B,2]."""

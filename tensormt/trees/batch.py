@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import accumulate, pairwise
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
@@ -206,22 +205,6 @@ class TreeBatch:
         parts = [first.nodes, *(transforms.renamed(batch.nodes, *new) for batch, *new in maps)]
         relations, parts = _one_naming(batches, parts)
         return cls.from_nodes(Nodes.join(parts), labels, words, kind, bare, relations)
-
-    def split(self, sizes: Sequence[int]) -> list[TreeBatch]:
-        """The batch in parts of the given sizes; the first one knows the batch as a whole."""
-        ends = list(accumulate(sizes, initial=0))
-        parts = [self[start:stop] for start, stop in pairwise(ends)]
-        if parts:
-            parts[0]._memo["joined"] = (tuple(parts[1:]), self)
-        return parts
-
-    def followed_by(self, others: Sequence[TreeBatch]) -> TreeBatch:
-        """The trees of this batch, then those of the others; kept for the next such call."""
-        joined = self._memo.get("joined")
-        if joined is None or [*map(id, joined[0])] != [*map(id, others)]:
-            joined = self._memo["joined"] = (tuple(others), TreeBatch.concat([self, *others]))
-        batch: TreeBatch = joined[1]
-        return batch
 
     def __len__(self) -> int:
         return self.nodes.trees

@@ -29,7 +29,6 @@ __all__ = [
 
 GIVEN = "given"  # in signatures: the trees came with the text, no parser made them
 
-_HANDFUL = 32  # trees that are read at once, whichever stream they are in
 _BRACKETS = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}"}
 
 
@@ -67,15 +66,7 @@ class TreesAsText:
     def streams(
         self, streams: Sequence[Sequence[str | None]], first: int = 1
     ) -> Sequence[TreeBatch]:
-        """The trees of several streams, a batch each; a handful of trees is read at once."""
-        sizes = [len(stream) for stream in streams]
-        if self.form == "brackets" and sum(sizes) <= _HANDFUL:
-            try:
-                whole = TreeBatch.from_brackets([line for stream in streams for line in stream])
-            except TensorMTError:
-                pass  # read one by one, a stream names its own line
-            else:
-                return whole.split(sizes)
+        """The trees of several streams, a batch each."""
         return [self(stream, first) for stream in streams]
 
 

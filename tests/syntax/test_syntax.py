@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tensormt as tm
-from tensormt.syntax import base
 
 BALANCES = ("precision", "recall", "f1", "brevity")
 seeds = st.integers(0, 2**32)
@@ -39,39 +38,6 @@ def over_views(hyps, refs, view):
     return empty, [[None if ref is None else view(ref) for ref in row] for row in refs]
 
 
-# --- few trees, many trees --------------------------------------------------------------------
-
-EVERY = [
-    *(tm.STM(balance=balance) for balance in BALANCES),
-    tm.STM(lexical=True),
-    tm.HWCM(),
-    tm.HWCM(rules="yamada", balance="f1"),
-    tm.DSTM(),
-    tm.TKM(),
-    tm.TKM(decay=0.4, lexical=True),
-    tm.DTKM(),
-]
-
-
-@pytest.mark.parametrize("metric", EVERY, ids=str)
-@settings(max_examples=20)
-@given(seed=seeds)
-def test_few_trees_are_scored_as_many_are(metric, seed):
-    """One batch of all sides, and a batch a side."""
-    hyps, refs = oracles.random_case(seed, most=12, segments=3)
-    lines = [oracles.brackets(tree) for tree in hyps]
-    others = [[oracles.brackets(tree) for tree in stream] for stream in zip(*refs, strict=True)]
-    assert metric.together(batch(hyps), streams(refs)) is not None
-    few = metric(batch(hyps), streams(refs))
-    at_once = tm.score(lines, others, [metric], trees=True).segments[metric.name.lower()]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(base, "FEW", -1)
-        assert metric.together(batch(hyps), streams(refs)) is None
-        many = metric(batch(hyps), streams(refs))
-    assert torch.allclose(few, many, rtol=0, atol=1e-13)
-    assert torch.allclose(at_once, many, rtol=0, atol=1e-13)
-
-
 def test_one_batch_serves_kernels_of_all_options():
     """What is kept with a batch is kept for its options, whatever came before."""
     read = tm.TreeBatch.from_brackets
@@ -81,7 +47,6 @@ def test_one_batch_serves_kernels_of_all_options():
     assert fresh == pytest.approx([1.0, 2 / 3, 1.0, fresh[3]])
     for order in ([0, 1, 2, 3], [3, 2, 1, 0], [1, 0, 3, 2]):
         hyp, ref = read(hyps), read(refs)
-        assert metrics[0].together(hyp, [ref]) is None
         assert [metrics[k](hyp, [ref])[0].item() for k in order] == [fresh[k] for k in order]
 
 
