@@ -28,8 +28,10 @@ import torch
 
 import tensormt as tm
 from tensormt.data.corpus import Corpus
+from tensormt.evaluator import Evaluator
 from tensormt.registry import METRICS
-from tensormt.scoring import Scorer, Sums, run
+from tensormt.segments import Segments
+from tensormt.statistics import Totals
 from tensormt.trees.sources import TreesAsText
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
@@ -68,11 +70,12 @@ def cost(segments: int, sample: int = 400) -> dict[str, float]:
         assert torch.allclose(scores, again.segments[name], rtol=0, atol=1e-12)
 
     start = time.process_time()
-    scorer = Scorer(list(METRICS), TreesAsText())
-    sums = Sums()
-    for chunk, found in run(scorer, Corpus.of_lists({"a": lines[0]}, lines[1:])):
-        sums.add(found, chunk.docs)
-        scorer.segment_scores(found["a"])
+    corpus = Corpus.from_segments(Segments({"a": lines[0]}, lines[1:]))
+    evaluator, totals = Evaluator(list(METRICS), TreesAsText()).fit(corpus), Totals()
+    for _, found in evaluator.run(corpus):
+        totals.add(found)
+        for name in evaluator.metrics:
+            found.segments(name)
     metrics = time.process_time() - start
     return {
         "segments": segments,

@@ -39,7 +39,8 @@ from sacrebleu.metrics import CHRF
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 from torchmetrics.functional.text import sacre_bleu_score
 
-from tensormt.ngram import BLEU, BM, BMA, NIST, NM, ChrF, References
+from tensormt.ngram import BLEU, BM, BMA, NIST, NM, ChrF
+from tensormt.ngram.references import References
 from tensormt.text.tokens import TokenBatch
 
 SYSTEMS = 9

@@ -20,11 +20,13 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from tensormt.data.human_scores import TestSet, read_jsonl
-from tensormt.metaeval.scores import collect_texts, score_metric
+from tensormt.data.human_scores import read_jsonl
+from tensormt.evaluator import Evaluator
+from tensormt.metaeval.scores import evaluate_metrics
 from tensormt.parser import Parser
 from tensormt.parser.cache import CachedParser
 from tensormt.registry import make
+from tensormt.segments import Segments
 
 SETS: dict[str, dict] = {
     "webnlg20": {
@@ -77,10 +79,10 @@ NAMES = ("segment r", "pairs", "system r", "pairs without wmt17_deen")
 OTHERS = ("BLEU-4", "chrF")
 
 
-def load(folder: Path, name: str) -> TestSet:
+def load(folder: Path, name: str) -> Segments:
     facts = SETS[name]
     test = read_jsonl(folder / name / "segments.jsonl")
-    return test.select(without=facts.get("without", ()), most_references=facts.get("most"))
+    return test.select(without=facts.get("without", ()), max_references=facts.get("most"))
 
 
 def pearson(x: Tensor, y: Tensor) -> Tensor:
@@ -156,10 +158,10 @@ def main() -> None:
     which = "unseen" if options.unseen else "human"
     for name in (name for name in options.sets if which in SETS[name]):
         test = load(options.data, name)
-        texts = collect_texts(test, trees)
-        found = {key: score_metric(make(spec), key, test, texts) for key, spec in metrics.items()}
+        evaluator = Evaluator({key: make(spec) for key, spec in metrics.items()}, trees)
+        found = {scores.name: scores for scores in evaluate_metrics(evaluator, test)}
         for human in SETS[name][which]:
-            agreement = Agreement(test.scores(human), options.draws)
+            agreement = Agreement(torch.from_numpy(test.human_scores(human)), options.draws)
             figures = {}
             for key, scores in found.items():
                 rows = torch.einsum("dn,snk->dsk", agreement.weights, scores.statistics.double())

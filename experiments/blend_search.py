@@ -22,7 +22,8 @@ from pathlib import Path
 import numpy as np
 from blend import SETS, load
 
-from tensormt.metaeval.scores import collect_texts, score_metric
+from tensormt.evaluator import Evaluator
+from tensormt.metaeval.scores import evaluate_metrics
 from tensormt.parser import Parser
 from tensormt.parser.cache import CachedParser
 from tensormt.registry import MEANS, make
@@ -61,12 +62,9 @@ def scored(name: str, data: Path, trees: CachedParser, keep: Path | None) -> dic
     if place is not None and place.exists():
         return dict(np.load(place))
     test = load(data, name)
-    texts = collect_texts(test, trees)
-    found = {f"human {human}": test.scores(human).numpy() for human in SETS[name]["human"]}
-    for spec in MEMBERS:
-        metric = make(spec)
-        segments = score_metric(metric, spec, test, texts).segments
-        found[spec] = (segments / (metric.scale or 1.0)).numpy()
+    found = {f"human {human}": test.human_scores(human) for human in SETS[name]["human"]}
+    for scores in evaluate_metrics(Evaluator(MEMBERS, trees), test):
+        found[scores.name] = (scores.segments / (make(scores.name).scale or 1.0)).numpy()
     if place is not None:
         place.parent.mkdir(parents=True, exist_ok=True)
         np.savez(place, **found)

@@ -27,10 +27,11 @@ import torch
 from torch import Tensor
 
 import tensormt as tm
-from tensormt.data.human_scores import TestSet, read_jsonl
+from tensormt.data.human_scores import read_jsonl
 from tensormt.metaeval import pearson
 from tensormt.parser import Parser
 from tensormt.parser.cache import CachedParser
+from tensormt.segments import Segments, reference_streams
 from tensormt.train.learned import Learned
 from tensormt.trees.batch import TreeBatch
 
@@ -40,27 +41,23 @@ RESAMPLES = 1000
 class Study:
     """Outputs that people scored: trees [n], their references, and who wrote them where."""
 
-    def __init__(self, data: TestSet, human: str, forest: CachedParser) -> None:
-        table = data.scores(human)
+    def __init__(self, data: Segments, human: str, forest: CachedParser) -> None:
+        table = torch.from_numpy(data.human_scores(human))
+        outputs, rows = list(data.outputs.values()), data.reference_rows()
         cells = [
             (s, k)
-            for s, row in enumerate(data.outputs)
+            for s, row in enumerate(outputs)
             for k, text in enumerate(row)
             if text is not None and not torch.isnan(table[s, k])
         ]
         self.human = torch.stack([table[s, k] for s, k in cells])
         self.system = torch.tensor([s for s, _ in cells])
         self.segment = torch.tensor([k for _, k in cells])
-        self.document = data.document_numbers()[0][self.segment]
-        self.texts = [data.outputs[s][k] for s, k in cells]
-        self.references = [data.references[k] for _, k in cells]
+        self.document = torch.from_numpy(data.document_numbers()[0])[self.segment]
+        self.texts = [outputs[s][k] for s, k in cells]
+        self.references = [rows[k] for _, k in cells]
         self.hyp = forest(self.texts)
-        number = max(len(row) for row in data.references)
-        streams = [
-            forest([row[r] if r < len(row) else None for row in data.references])
-            for r in range(number)
-        ]
-        self.refs = [stream[self.segment] for stream in streams]
+        self.refs = [forest(stream)[self.segment] for stream in data.references]
 
     def part(self, rows: Tensor) -> tuple[TreeBatch, list[TreeBatch]]:
         return self.hyp[rows], [ref[rows] for ref in self.refs]
@@ -68,9 +65,7 @@ class Study:
 
 def surface(study: Study, spec: str) -> Tensor:
     """Segment scores [n] of a metric on the text."""
-    width = max(map(len, study.references))
-    streams = [[row[r] if r < len(row) else None for row in study.references] for r in range(width)]
-    found = tm.score(study.texts, streams, metrics=[spec])
+    found = tm.score(study.texts, reference_streams(study.references), metrics=[spec])
     return next(iter(found.segments.values()))
 
 
@@ -157,7 +152,7 @@ def main() -> None:
     torch.set_num_threads(1)
     path = options.data / "segments.jsonl" if options.data.is_dir() else options.data
     forest = CachedParser(Parser.load(options.parser), options.cache)
-    data = read_jsonl(path).select(most_references=options.most_references)
+    data = read_jsonl(path).select(max_references=options.most_references)
     study = Study(data, options.human, forest)
     shuffled = study.human[torch.randperm(len(study.human), generator=torch.manual_seed(4))]
     ways = {

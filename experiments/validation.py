@@ -23,18 +23,20 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import qarla_draws
 import torch
 
-from tensormt.data.human_scores import TestSet, read_jsonl
+from tensormt.data.human_scores import read_jsonl
+from tensormt.evaluator import Evaluator
 from tensormt.metaeval import agreement, exchange, system_agreement
 from tensormt.metaeval.resample import times_drawn
-from tensormt.metaeval.scores import Scores, agreement_at, collect_texts, score_metric
+from tensormt.metaeval.scores import Scores, agreement_at, evaluate_metrics
 from tensormt.metric import Metric
 from tensormt.parser import Parser
 from tensormt.parser.cache import CachedParser
-from tensormt.qarla.from_texts import bed_from_texts
+from tensormt.qarla.from_texts import bed_from_segments
 from tensormt.qarla.plots import save_plots
 from tensormt.qarla.similarity_tensors import Bed
 from tensormt.qarla.summary import Options, Report, make_report
 from tensormt.registry import make
+from tensormt.segments import Segments
 from tensormt.significance import holm
 from tensormt.trees.sources import TreeSource
 
@@ -58,8 +60,13 @@ class Table:
         return f"**{self.title}**\n\n{body}\n"
 
 
-def load(folder: Path, name: str) -> TestSet:
+def load(folder: Path, name: str) -> Segments:
     return read_jsonl(folder / name / "segments.jsonl")
+
+
+def human_scores(test: Segments, name: str) -> torch.Tensor:
+    """Human scores, float64 [S,N]."""
+    return torch.from_numpy(test.human_scores(name))
 
 
 # ---------------------------------------------------------------- Liu & Gildea (2005)
@@ -88,26 +95,31 @@ def orders_table(
 class Study:
     """Scores of one test set, each metric computed once."""
 
-    def __init__(self, test: TestSet, parse: TreeSource | None) -> None:
-        self.test, self.texts = test, collect_texts(test, parse)
+    def __init__(self, test: Segments, parse: TreeSource | None) -> None:
+        self.test, self.parse = test, parse
         self.known: dict[str, Scores] = {}
 
     def scores(self, metric: Metric[Any]) -> Scores:
         key = metric.signature
         if key not in self.known:
-            self.known[key] = score_metric(metric, metric.name, self.test, self.texts)
+            evaluator = Evaluator({metric.name: metric}, self.parse)
+            (self.known[key],) = evaluate_metrics(evaluator, self.test)
         return self.known[key]
 
 
 def liu_gildea(args: argparse.Namespace, parse: TreeSource | None) -> list[Table]:
-    webnlg = load(args.data, "webnlg20").select(least_references=3, most_references=3)
+    webnlg = load(args.data, "webnlg20").select(min_references=3, max_references=3)
     wmt = load(args.data, "wmt23_zhen_mqm")
-    e2e = load(args.data, "e2e17").select(least_references=3, most_references=3)
-    natural = e2e.scores("naturalness_z")
+    e2e = load(args.data, "e2e17").select(min_references=3, max_references=3)
+    natural = human_scores(e2e, "naturalness_z")
     people = {
-        "webnlg20": (webnlg, webnlg.scores("fluency"), webnlg.scores("correctness")),
-        "wmt23_zhen_mqm": (wmt, wmt.scores("fluency"), wmt.scores("mqm") - wmt.scores("fluency")),
-        "e2e17": (e2e, natural, e2e.scores("quality_z")),
+        "webnlg20": (webnlg, human_scores(webnlg, "fluency"), human_scores(webnlg, "correctness")),
+        "wmt23_zhen_mqm": (
+            wmt,
+            human_scores(wmt, "fluency"),
+            human_scores(wmt, "mqm") - human_scores(wmt, "fluency"),
+        ),
+        "e2e17": (e2e, natural, human_scores(e2e, "quality_z")),
     }
     tables, tests = [], []
     for name, (test, fluency, rest) in people.items():
@@ -217,14 +229,14 @@ def _balances(name: str, study: Study, people: dict[str, torch.Tensor]) -> Table
 
 
 # ---------------------------------------------------------------- Qin & Specia (2015)
-def blocks(test: TestSet, size: int) -> TestSet:
+def blocks(test: Segments, size: int) -> Segments:
     """Take consecutive segments as documents, for sets that have none."""
     return replace(test, documents=[str(i // size) for i in range(len(test))])
 
 
 def qin_specia(args: argparse.Namespace, parse: TreeSource | None) -> list[Table]:
-    e2e = load(args.data, "e2e17").select(least_references=4, most_references=4)
-    webnlg = load(args.data, "webnlg20").select(least_references=3, most_references=3)
+    e2e = load(args.data, "e2e17").select(min_references=4, max_references=4)
+    webnlg = load(args.data, "webnlg20").select(min_references=3, max_references=3)
     tables = []
     for name, test, judgements in (
         ("e2e17, 4 references", e2e, {"Flu": "naturalness_z", "Acc": "quality_z"}),
@@ -235,7 +247,7 @@ def qin_specia(args: argparse.Namespace, parse: TreeSource | None) -> list[Table
     return tables
 
 
-def _qin_specia_on(name: str, test: TestSet, judgements: dict[str, str]) -> list[Table]:
+def _qin_specia_on(name: str, test: Segments, judgements: dict[str, str]) -> list[Table]:
     metrics: dict[str, Metric[Any]] = {
         "BLEU": make("bleu", lowercase=True),
         "BM": make("bm"),
@@ -244,16 +256,15 @@ def _qin_specia_on(name: str, test: TestSet, judgements: dict[str, str]) -> list
         "NM": make("nm"),
         "BM (Zipf)": make("bm", weighting="zipf"),
     }
-    texts = collect_texts(test)
-    columns = [score_metric(metric, label, test, texts) for label, metric in metrics.items()]
+    columns = evaluate_metrics(Evaluator(metrics), test)
     numbers, names = test.document_numbers()
-    documents = numbers, len(names)
+    documents = torch.from_numpy(numbers), len(names)
 
     def at(level: str, human: torch.Tensor, column: Scores, grouping: str) -> float:
         return float(agreement_at(level, human, column, "pearson", grouping, documents))
 
     header = ["", *metrics]
-    human = {label: test.scores(key) for label, key in judgements.items()}
+    human = {label: human_scores(test, key) for label, key in judgements.items()}
     systems = [
         [k, *(at("system", table, c, "none") for c in columns)] for k, table in human.items()
     ]
@@ -290,21 +301,19 @@ def qarla(args: argparse.Namespace, parse: TreeSource | None) -> list[Table]:
         "hwcm": lambda: make("hwcm", max_length=4, balance="f1"),
         "dstm": lambda: make("dstm", max_depth=3, balance="f1"),
     }
-    summeval = load(args.data, "summeval").select(most_references=10, without=["Human-H"])
-    e2e = load(args.data, "e2e17").select(least_references=5, most_references=10)
+    summeval = load(args.data, "summeval").select(max_references=10, without=["Human-H"])
+    e2e = load(args.data, "e2e17").select(min_references=5, max_references=10)
     tables = []
     for name, test, kinds, judgements in (
         ("summeval", summeval, ("extractive", EXTRACTIVE, "abstractive"), ("relevance", "fluency")),
         ("e2e17", e2e, ("rules", RULES, "learned"), ("quality_z", "naturalness_z")),
     ):
-        bed = bed_from_texts(
-            test,
-            {key: metrics[key]() if key in metrics else None for key in own + ngram + syntax},
-            collect_texts(test, parse),
-        )
+        names = own + ngram + syntax
+        evaluator = Evaluator({key: metrics[key]() for key in names if key in metrics}, parse)
+        bed = bed_from_segments(test, names, evaluator)
         subsets = {kinds[0]: list(kinds[1])}
         subsets[kinds[2]] = [system for system in test.systems if system not in kinds[1]]
-        human = {key: test.scores(key) for key in judgements}
+        human = {key: human_scores(test, key) for key in judgements}
         report = make_report(bed, test.systems, Options(), subsets, human)
         if args.plots:
             save_plots(report, args.plots / name)

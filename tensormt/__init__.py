@@ -12,7 +12,9 @@ from tensormt.version import __version__
 if TYPE_CHECKING:
     from tensormt import metaeval, qarla
     from tensormt.combined import Mean, Queen
-    from tensormt.ngram import BLEU, BM, BMA, NIST, NM, ChrF, Frequencies, References
+    from tensormt.ngram import BLEU, BM, BMA, NIST, NM, ChrF
+    from tensormt.ngram.frequencies import Frequencies
+    from tensormt.ngram.references import References
     from tensormt.parser import Parser
     from tensormt.reporting import explain, report
     from tensormt.scoring import Result, score
@@ -52,7 +54,9 @@ __all__ = [
 # module → the public names that it brings; a room of its own brings itself
 _NAMES = {
     "combined": "Mean Queen",
-    "ngram": "BLEU BM BMA NIST NM ChrF Frequencies References",
+    "ngram": "BLEU BM BMA NIST NM ChrF",
+    "ngram.frequencies": "Frequencies",
+    "ngram.references": "References",
     "syntax": "DSTM DTKM HWCM STM TKM",
     "parser": "Parser",
     "reporting": "explain report",

@@ -8,7 +8,12 @@ from typing import Any
 
 from tensormt.errors import TensorMTError
 
-__all__ = ["new_figure", "save_figure"]
+__all__ = ["check_matplotlib", "new_figure", "save_figure"]
+
+
+def check_matplotlib() -> None:
+    """Raise a TensorMTError if matplotlib is not installed, before any long work."""
+    new_figure(1, 1)
 
 
 def new_figure(width: float, height: float) -> Any:

@@ -1,86 +1,135 @@
-"""What a metric reads of a text: tokens of a tokeniser, or trees of a kind.
+"""What a metric reads of a text: the tokens of a tokeniser, or trees of a kind.
 
-A metric declares it (`metric.reads`); whoever has texts asks for it and prepares the batches
-(`tensormt.prepared`), so that nobody needs to know a metric's class.
-
-    Tokens("13a", lowercase=False)      a TokenBatch; the metric lowers the case of words itself
+    Tokens("13a", lowercase=False)      a TokenBatch; the metric itself compares in lower case
     Trees("constituency")               a TreeBatch of bracketed trees
-    Trees("dependency")                 a TreeBatch of either kind: head rules turn brackets
-    Several((…, …))                     Views: the same segments in each of these readings
+    Trees("dependency")                 a TreeBatch of either kind; head rules convert constituents
+    CompositeInput((…, …))              a CompositeBatch: the same segments in each of these forms
+
+A metric declares its input (`metric.reads`). `tensormt.prepared.PreparedTexts` holds texts and asks
+the input for the batches, so that no other module needs to know the class of a metric or its input.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING, Any
 
 from tensormt.errors import TensorMTError
-from tensormt.text.tokenizer import CHARACTERS
-from tensormt.text.tokens import TokenBatch
-from tensormt.trees.batch import TreeBatch
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
+    from tensormt.prepared import PreparedTexts
+    from tensormt.text.tokens import TokenBatch
+    from tensormt.trees.batch import TreeBatch
 
 __all__ = [
-    "BATCHES",
     "CompositeBatch",
     "CompositeInput",
     "CompositeReferences",
     "Input",
     "Tokens",
     "Trees",
-    "reads_trees",
-    "view",
-    "views",
+    "is_batch",
+    "member_batch",
+    "member_batches",
 ]
 
 
+class Input(ABC):
+    """What a metric reads; subclasses are immutable and hashable."""
+
+    uses_trees: bool = False
+
+    @abstractmethod
+    def check(self, metric: str, batch: Any) -> None:
+        """Raise a TensorMTError that names the metric unless the batch fits."""
+
+    @abstractmethod
+    def empty(self) -> Any:
+        """Return a batch without segments."""
+
+    @abstractmethod
+    def batches(self, texts: PreparedTexts) -> list[Any]:
+        """Return a batch for each stream of the texts."""
+
+    @abstractmethod
+    def unique(self, texts: PreparedTexts) -> Any:
+        """Return one batch of all different texts; the first is the empty text."""
+
+    @abstractmethod
+    def sides(self, texts: PreparedTexts, hyps: int) -> tuple[list[Any], Any]:
+        """Return the first `hyps` streams as hypotheses and the others as prepared references."""
+
+
 @dataclass(frozen=True)
-class Tokens:
-    """Tokens: how text is cut, and whether the metric looks at them in lower case."""
+class Tokens(Input):
+    """Tokens of a tokeniser.
+
+    Args:
+        tokenize: Name of the tokeniser.
+        lowercase: Whether the metric compares tokens in lower case.
+    """
 
     tokenize: str = "13a"
     lowercase: bool = False
 
     @property
     def cut(self) -> tuple[str, bool]:
-        """How text is cut, and whether in lower case: Σ alone cannot know that it ends a word."""
+        """Tokeniser, and whether the text itself is put in lower case before it is cut.
+
+        Only characters are cut from text in lower case: a lone Σ cannot know that it ends a word.
+        """
+        from tensormt.text.tokenizer import CHARACTERS
+
         return self.tokenize, self.lowercase and self.tokenize in CHARACTERS
 
     def check(self, metric: str, batch: Any) -> None:
         """Raise unless the batch holds tokens; a batch brings its own tokenisation."""
+        from tensormt.text.tokens import TokenBatch
+
         if not isinstance(batch, TokenBatch):
             raise TensorMTError(
-                f"{metric} compares tokens but got {_what(batch)}: make a batch with "
+                f"{metric} compares tokens but got {_kind(batch)}: make a batch with "
                 "TokenBatch.from_text(lines)"
             )
 
-    def none(self) -> TokenBatch:
-        """A batch without segments."""
+    def empty(self) -> TokenBatch:
+        """Return a batch without segments."""
+        from tensormt.text.tokens import TokenBatch
+
         return TokenBatch.from_text([], *self.cut)
 
-    def of(self, batch: TokenBatch) -> Tokens:
-        """The reading that a batch of tokens really gives to this metric."""
-        return Tokens(batch.tokenize, self.lowercase or batch.lowercase)
+    def batches(self, texts: PreparedTexts) -> list[TokenBatch]:
+        """Return a TokenBatch for each stream."""
+        return texts.token_batches(*self.cut)
+
+    def unique(self, texts: PreparedTexts) -> TokenBatch:
+        """Return a TokenBatch of all different texts."""
+        return texts.unique_tokens(*self.cut)
+
+    def sides(self, texts: PreparedTexts, hyps: int) -> tuple[list[Any], Any]:
+        """Return hypotheses, and References that are prepared once for all systems."""
+        return self.batches(texts)[:hyps], texts.token_references(*self.cut, hyps)
 
 
 @dataclass(frozen=True)
-class Trees:
-    """Trees: of constituents, or of dependencies (made by head rules where there are brackets)."""
+class Trees(Input):
+    """Trees of a kind: "constituency", or "dependency" (made by head rules from constituents)."""
 
     kind: str = "constituency"
-
-    def none(self) -> TreeBatch:
-        """A batch without segments."""
-        return TreeBatch.from_brackets([])
+    uses_trees = True
 
     def check(self, metric: str, batch: Any) -> None:
-        """Raise unless the batch holds trees that fit."""
+        """Raise unless the batch holds trees of the kind."""
+        from tensormt.trees.batch import TreeBatch
+
         if not isinstance(batch, TreeBatch):
             raise TensorMTError(
-                f"{metric} compares trees but got {_what(batch)}: make a batch with "
+                f"{metric} compares trees but got {_kind(batch)}: make a batch with "
                 "Parser.load().parse(lines) or TreeBatch.from_brackets(lines)"
             )
         if self.kind == "constituency" and batch.kind == "dependency":
@@ -89,35 +138,64 @@ class Trees:
                 "use HWCM, DSTM or DTKM, or give bracketings"
             )
 
+    def empty(self) -> TreeBatch:
+        """Return a batch without segments."""
+        from tensormt.trees.batch import TreeBatch
+
+        return TreeBatch.from_brackets([])
+
+    def batches(self, texts: PreparedTexts) -> list[TreeBatch]:
+        """Return a TreeBatch for each stream."""
+        return texts.tree_batches()
+
+    def unique(self, texts: PreparedTexts) -> TreeBatch:
+        """Return a TreeBatch of all different texts."""
+        return texts.unique_trees()
+
+    def sides(self, texts: PreparedTexts, hyps: int) -> tuple[list[Any], Any]:
+        """Return hypotheses and references."""
+        streams = self.batches(texts)
+        return streams[:hyps], streams[hyps:]
+
 
 @dataclass(frozen=True)
-class CompositeInput:
-    """Several readings side by side, one for each member of a combined metric."""
+class CompositeInput(Input):
+    """Several inputs side by side, one for each member of a combined metric."""
 
     parts: tuple[Input, ...]
 
-    def none(self) -> CompositeBatch:
-        """A batch without segments."""
-        return CompositeBatch(part.none() for part in self.parts)
+    @property
+    def uses_trees(self) -> bool:  # type: ignore[override]
+        """Whether a member reads trees."""
+        return any(part.uses_trees for part in self.parts)
 
     def check(self, metric: str, batch: Any) -> None:
-        """Raise unless the batch has the readings, or is one that fits all of them."""
+        """Raise unless the batch has all forms, or is one that fits every member."""
         for number, part in enumerate(self.parts):
-            part.check(metric, view(batch, number))
+            part.check(metric, member_batch(batch, number))
 
+    def empty(self) -> CompositeBatch:
+        """Return a batch without segments."""
+        return CompositeBatch(part.empty() for part in self.parts)
 
-Input = Tokens | Trees | CompositeInput
+    def batches(self, texts: PreparedTexts) -> list[CompositeBatch]:
+        """Return a CompositeBatch for each stream."""
+        parts = [part.batches(texts) for part in self.parts]
+        return [CompositeBatch(stream) for stream in zip(*parts, strict=True)]
 
+    def unique(self, texts: PreparedTexts) -> CompositeBatch:
+        """Return a CompositeBatch of all different texts."""
+        return CompositeBatch(part.unique(texts) for part in self.parts)
 
-def reads_trees(reading: Input) -> bool:
-    """Whether trees are part of a reading."""
-    if isinstance(reading, CompositeInput):
-        return any(map(reads_trees, reading.parts))
-    return isinstance(reading, Trees)
+    def sides(self, texts: PreparedTexts, hyps: int) -> tuple[list[Any], Any]:
+        """Return hypotheses and references."""
+        sides = [part.sides(texts, hyps) for part in self.parts]
+        own = [CompositeBatch(stream) for stream in zip(*(hyp for hyp, _ in sides), strict=True)]
+        return own, CompositeReferences(refs for _, refs in sides)
 
 
 class CompositeBatch:
-    """The same segments in several readings: `parts`, a batch each."""
+    """The same segments in several forms: `parts`, a batch each."""
 
     def __init__(self, parts: Iterable[Any]) -> None:
         self.parts = tuple(parts)
@@ -130,22 +208,19 @@ class CompositeBatch:
 
     @property
     def device(self) -> torch.device:
-        """Where the tensors are."""
+        """The device of the tensors."""
         device: torch.device = self.parts[0].device
         return device
 
     @property
     def lengths(self) -> Tensor:
-        """Lengths of the segments in the first reading, int64 [B]; 0: there is no text."""
+        """Lengths of the segments in the first form, int64 [B]; 0 where there is no text."""
         lengths: Tensor = self.parts[0].lengths
         return lengths
 
 
-BATCHES = (TokenBatch, TreeBatch, CompositeBatch)
-
-
 class CompositeReferences(Sequence[CompositeBatch]):
-    """References in several readings: `parts`, a list of R streams each, prepared once."""
+    """References in several forms: `parts`, a list of R prepared streams each."""
 
     def __init__(self, parts: Iterable[Sequence[Any]]) -> None:
         self.parts = tuple(parts)
@@ -157,23 +232,34 @@ class CompositeReferences(Sequence[CompositeBatch]):
         return CompositeBatch(part[index] for part in self.parts)
 
 
-def view(batch: Any, number: int) -> Any:
-    """What member `number` of a combined metric reads of a batch, which may serve them all."""
+def is_batch(value: Any) -> bool:
+    """Whether a value is a batch of segments."""
+    from tensormt.text.tokens import TokenBatch
+    from tensormt.trees.batch import TreeBatch
+
+    return isinstance(value, TokenBatch | TreeBatch | CompositeBatch)
+
+
+def member_batch(batch: Any, number: int) -> Any:
+    """Return what member `number` of a combined metric reads of a batch."""
     return batch.parts[number] if isinstance(batch, CompositeBatch | CompositeReferences) else batch
 
 
-def views(batches: Sequence[Any], number: int) -> Sequence[Any]:
-    """The same of several batches (references)."""
+def member_batches(batches: Sequence[Any], number: int) -> Sequence[Any]:
+    """Return what member `number` of a combined metric reads of several batches."""
     if isinstance(batches, CompositeReferences):
         part: Sequence[Any] = batches.parts[number]
         return part
-    return [view(batch, number) for batch in batches]
+    return [member_batch(batch, number) for batch in batches]
 
 
-def _what(batch: Any) -> str:
+def _kind(batch: Any) -> str:
+    from tensormt.text.tokens import TokenBatch
+    from tensormt.trees.batch import TreeBatch
+
     names = {
         TokenBatch: "a batch of tokens",
         TreeBatch: "a batch of trees",
-        CompositeBatch: "views",
+        CompositeBatch: "a composite batch",
     }
     return names.get(type(batch), f"{type(batch).__name__}")

@@ -1,38 +1,47 @@
-"""What every metric is: statistics that add up over segments, and a score of their sum.
+"""The interface of all metrics: statistics that add up over segments, and a score of their sum.
 
     statistics(hyp, refs) -> [B, K]        score(statistics [..., K]) -> [...]
 
-Segment scores are `score(s)`, the corpus score `score(s.sum(0))`, a document's the score of the sum
-of its rows, a bootstrap `score(weights @ s)`, many machines a sum. The first statistic is always
-the number of segments (1 in every row): metrics that smooth single segments but not sums (HWCM,
-BM) see from it which of the two they hold.
+Segment scores are `score(s)`, the corpus score is `score(s.sum(0))`, a document's is the score of
+the sum of its rows, a bootstrap is `score(weights @ s)`, and results of several machines are added.
+The first statistic is the number of segments (1 in every row), by which metrics that smooth single
+segments but not sums (HWCM, BM) tell the two apart.
 
-What `hyp` and `refs` are is said by `reads`: tokens or trees (tensormt.inputs). Whatever a class
-defines as `statistics`, `explain`, `fit` and `score` is given only what was checked: batches that
-fit `reads`, rows of the right width.
+The public methods check their arguments once and then call the hooks that a subclass defines:
+
+    public        hook
+    statistics    _statistics(hyp, refs) -> Tensor [B,K]
+                  _plain_statistics(hyp, refs) -> numpy [B,K] (optional: a few segments, on a CPU)
+    score         _score(rows, segment) -> array [...], with functions of torch and numpy alike
+    explain       _explain(hyp, refs) (optional)
+    fit           _fit(refs) (optional)
+
+This module imports torch only when a metric is used, so that metrics can be listed without it.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from functools import wraps
-from typing import Any, ClassVar, Generic, TypeVar
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
-import torch
-from torch import Tensor
+import numpy as np
 
-from tensormt.data.coercion import as_list
 from tensormt.errors import NoExplanation, TensorMTError
-from tensormt.explanation import Explanation
-from tensormt.inputs import BATCHES, Input, reads_trees
-from tensormt.options import describe
-from tensormt.validation import boolean, optional, tensor_of
+from tensormt.formulas import namespace
+from tensormt.inputs import Input, is_batch
+from tensormt.options import Boolean, Option, declared, describe, format_value
 from tensormt.version import __version__
 
-__all__ = ["Metric", "check_aligned"]
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from tensormt.explanation import Explanation
+
+__all__ = ["Metric", "check_aligned", "single_segments"]
 
 Batch = TypeVar("Batch", bound=Any)
+_NONE: Mapping[str, object] = {}
 
 
 def check_aligned(hyp: Any, refs: Sequence[Any]) -> None:
@@ -48,114 +57,246 @@ def check_aligned(hyp: Any, refs: Sequence[Any]) -> None:
 
 
 class Metric(ABC, Generic[Batch]):
-    """Base of all metrics: a subclass gives `name`, `reads`, `options`, `statistics`, `score`."""
+    """Base class of all metrics.
+
+    A subclass defines `name`, `reads`, `settings`, `_statistics` and `_score`; the options that
+    users may set are the annotated parameters of its `__init__` (`tensormt.options`).
+
+    Attributes:
+        name: Name in signatures and tables.
+        summary: What the metric compares, in one line.
+        scale: Largest score; None if there is no upper bound.
+        higher_is_better: False for error rates.
+        digits: Decimal places in tables.
+    """
 
     name: ClassVar[str]
-    digits: ClassVar[int] = 4  # behind the point, where a score is shown to people
-    scale: ClassVar[float | None] = 1.0  # the largest score; None: there is none
+    summary: ClassVar[str] = ""
+    scale: ClassVar[float | None] = 1.0
+    higher_is_better: ClassVar[bool] = True
+    digits: ClassVar[int] = 4
     _width: int | None = None
 
-    def __init_subclass__(cls, **more: Any) -> None:
-        """Put the checks before what a class defines."""
-        super().__init_subclass__(**more)
-        for name, checked in _CHECKED.items():
-            if name in cls.__dict__ and not getattr(cls.__dict__[name], "__isabstractmethod__", 0):
-                setattr(cls, name, checked(cls.__dict__[name]))
+    @classmethod
+    def options(cls) -> tuple[Option, ...]:
+        """Return the options that users may set, in the order of the constructor."""
+        return declared(cls.__init__)
+
+    def _configure(self, values: Mapping[str, Any]) -> None:
+        """Check the declared options among the arguments of `__init__` and store them."""
+        for option in self.options():
+            setattr(self, option.name, option.check(values[option.name]))
+
+    # --- what a subclass defines ----------------------------------------------------------------
 
     @property
     @abstractmethod
     def reads(self) -> Input:
-        """What the metric reads of a text, tokens or trees."""
+        """The form of text that the metric compares: tokens or trees (`tensormt.inputs`)."""
 
     @abstractmethod
-    def options(self) -> dict[str, object]:
-        """Every option that changes a score, in the order of the signature."""
+    def settings(self) -> dict[str, object]:
+        """Return every setting that changes a score, in the order of the signature."""
 
     @abstractmethod
-    def statistics(self, hyp: Batch, refs: Sequence[Batch]) -> Tensor:
-        """Sufficient statistics of every segment, [B,K], additive; column 0 counts segments."""
+    def _statistics(self, hyp: Batch, refs: Sequence[Batch]) -> Tensor:
+        """Compute statistics [B,K] of aligned batches."""
 
     @abstractmethod
-    def score(self, statistics: Tensor, *, segment: bool | None = None) -> Tensor:
-        """Scores (float64 [...]) of statistics [...,K], single rows or sums of rows.
+    def _score(self, rows: Any, segment: bool | None) -> Any:
+        """Compute scores [...] of statistics [...,K], torch or numpy."""
 
-        `segment` says whether rows are single segments; None: those that count one segment are.
+    def _plain_statistics(self, hyp: Batch, refs: Sequence[Batch]) -> np.ndarray | None:
+        """Compute statistics of a few segments in plain Python; None: use the batched engine."""
+        return None
+
+    def _explain(self, hyp: Batch, refs: Sequence[Batch]) -> Explanation:
+        raise NoExplanation(f"{self.name} does not say what it matched: explain one of its parts")
+
+    def _fit(self, refs: Sequence[Batch]) -> None:
+        """Take in the references of the test set, or of one more part of it."""
+
+    # --- public methods ---------------------------------------------------------------------------
+
+    def statistics(
+        self, hyp: Batch, refs: Sequence[Batch], *, batched: bool | None = None
+    ) -> Tensor:
+        """Compute the sufficient statistics of every segment.
+
+        Args:
+            hyp: A batch of B segments.
+            refs: R batches of B segments; an empty segment is an absent reference.
+            batched: True to use the tensor engine in any case; None to let a few segments on a CPU
+                take the plain-Python path, which gives the same numbers.
+
+        Returns:
+            int64 or float64 [B,K], additive over segments; column 0 counts segments.
+
+        Raises:
+            TensorMTError: If the batches do not align or are not what the metric reads.
         """
+        import torch
+
+        rows = self._rows(hyp, refs, batched)
+        return torch.from_numpy(rows) if isinstance(rows, np.ndarray) else rows
+
+    def _rows(self, hyp: Any, refs: Any, batched: bool | None = None) -> Any:
+        """Statistics [B,K], of the plain path in numpy, of the engine in torch."""
+        refs = self._check_sides(hyp, refs)
+        rows = None if batched else self._plain_statistics(hyp, refs)
+        return self._statistics(hyp, refs) if rows is None else rows
+
+    def score(self, statistics: Tensor, *, segment: bool | None = None) -> Tensor:
+        """Compute scores of statistics.
+
+        Args:
+            statistics: [...,K], rows of single segments or sums of such rows.
+            segment: Whether rows are single segments; None: rows that count one segment are.
+
+        Returns:
+            float64 [...].
+
+        Raises:
+            TensorMTError: If the statistics do not have K columns.
+        """
+        from tensormt.validation import tensor_of
+
+        rows: Tensor = tensor_of("K", more=True)(statistics, "statistics")
+        if rows.shape[-1] != self.width:
+            raise TensorMTError(
+                f"statistics of shape {list(rows.shape)}: {self.name} has {self.width} of them, in "
+                "the last axis"
+            )
+        found: Tensor = self._score(rows, Boolean(name="segment").check(segment))
+        return found
+
+    def __call__(self, hyp: Batch, refs: Sequence[Batch]) -> Tensor:
+        """Compute segment scores, float64 [B]."""
+        import torch
+
+        rows = self._rows(hyp, refs)
+        if not isinstance(rows, np.ndarray):
+            return self.score(rows, segment=True)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return torch.from_numpy(np.asarray(self._score(rows, True)))
+
+    def corpus(self, hyp: Batch, refs: Sequence[Batch]) -> Tensor:
+        """Compute the corpus score, float64 []."""
+        return self.score(self.statistics(hyp, refs).sum(0), segment=False)
+
+    def explain(self, hyp: Batch, refs: Sequence[Batch]) -> Explanation:
+        """Say which items were matched; see `tm.explain`."""
+        return self._explain(hyp, self._check_sides(hyp, refs))
+
+    def fit(self, refs: Sequence[Batch]) -> Metric[Batch]:
+        """Count what the metric needs of all references of a test set, or of one more part."""
+        self._fit(self._check_batches(refs))
+        return self
+
+    @property
+    def needs_fit(self) -> bool:
+        """True if `fit` must be called first, with all references of the test set."""
+        return bool(self.unfitted())
+
+    def unfitted(self) -> list[Any]:
+        """Return the metrics that need n-gram counts: itself, or members of a combined metric."""
+        return []
 
     @property
     def width(self) -> int:
-        """The number of statistics, K."""
-        if self._width is not None:
-            return self._width
-        none: Any = self.reads.none()
-        self._width = -1  # not known yet: `statistics` may ask `score` for the best reference
-        found = None
-        try:
-            found = self.statistics(none, [none]).shape[1]
-        finally:
-            self._width = found
-        return found
+        """The number of statistics K."""
+        if self._width is None:
+            none = self.reads.empty()
+            self._width = self._statistics(none, [none]).shape[1]
+        return self._width
 
     @property
-    def group(self) -> Hashable:
-        """Metrics of an equal group may be counted together."""
+    def reads_trees(self) -> bool:
+        """Whether trees are part of what the metric reads."""
+        return self.reads.uses_trees
+
+    @property
+    def sharing_key(self) -> Hashable:
+        """Metrics with equal keys may be computed together by `statistics_with`."""
         return id(self)
 
     def statistics_with(
         self, others: Sequence[Metric[Batch]], hyp: Batch, refs: Sequence[Batch]
     ) -> list[Tensor]:
-        """Statistics of this metric and of others of its group."""
+        """Compute the statistics of this metric and of others with an equal `sharing_key`."""
         return [metric.statistics(hyp, refs) for metric in (self, *others)]
-
-    def __call__(self, hyp: Batch, refs: Sequence[Batch]) -> Tensor:
-        """Segment scores, float64 [B]."""
-        return self.score(self.statistics(hyp, refs), segment=True)
-
-    def corpus(self, hyp: Batch, refs: Sequence[Batch]) -> Tensor:
-        """The corpus score, float64 []."""
-        return self.score(self.statistics(hyp, refs).sum(0), segment=False)
-
-    def explain(self, hyp: Batch, refs: Sequence[Batch]) -> Explanation:
-        """What was matched, item by item; see `tm.explain`."""
-        raise NoExplanation(f"{self.name} does not say what it matched: explain one of its parts")
-
-    @property
-    def reads_trees(self) -> bool:
-        """Whether trees are part of what the metric reads."""
-        return reads_trees(self.reads)
-
-    @property
-    def needs_fit(self) -> bool:
-        """Whether counts over all references have to be gathered first, with `fit`."""
-        return False
-
-    def fit(self, refs: Sequence[Batch]) -> Metric[Batch]:
-        """Count what the metric needs of all references, or of one more piece of them."""
-        return self
 
     def documents(
         self, hyp: Batch, refs: Sequence[Batch], ids: Sequence[Hashable]
     ) -> dict[Hashable, float]:
-        """The score of every document, given the document id of each of the B segments."""
-        self._check_batches([hyp])
-        ids = as_list(ids, "ids")
-        if len(ids) != len(hyp):
+        """Compute the score of every document, given the document id of each of the B segments."""
+        import torch
+
+        from tensormt.data.coercion import as_list
+
+        rows = self.statistics(hyp, refs)
+        names = as_list(ids, "ids")
+        if len(names) != len(rows):
             raise TensorMTError(
-                f"{len(ids)} document ids for {len(hyp)} segments: give one id for each segment"
+                f"{len(names)} document ids for {len(rows)} segments: give one id for each segment"
             )
         places: dict[Hashable, int] = {}
         try:
-            index = [places.setdefault(name, len(places)) for name in ids]
+            index = [places.setdefault(name, len(places)) for name in names]
         except TypeError:
             raise TensorMTError("ids: a document's id is a string or a number") from None
-        rows = self.statistics(hyp, refs)
         sums = torch.zeros(len(places), rows.shape[1], dtype=rows.dtype, device=rows.device)
         sums.index_add_(0, torch.tensor(index, dtype=torch.int64, device=rows.device), rows)
         return dict(zip(places, self.score(sums, segment=False).tolist(), strict=True))
 
+    # --- signatures -------------------------------------------------------------------------------
+
+    @property
+    def signature(self) -> str:
+        """Name, settings and version: all that is needed to reproduce a score."""
+        return self.format_signature()
+
+    def format_signature(
+        self,
+        facts: Mapping[str, object] = _NONE,
+        *,
+        without: Collection[str] = (),
+        short: bool = False,
+    ) -> str:
+        """Format the signature.
+
+        Args:
+            facts: Further fields, such as the number of references or the parser.
+            without: Settings that did not matter, such as head rules for dependency parses.
+            short: As a part of another metric's signature: settings in brackets, no version.
+
+        Returns:
+            `NAME|setting:value|…|version:…`, or `NAME(setting:value,…)`.
+        """
+        known = {**self._signature_settings(without), **facts}
+        fields = [f"{key}:{_value(value)}" for key, value in known.items()]
+        if short:
+            return f"{self.name}({','.join(fields)})"
+        return "|".join((self.name, *fields, f"version:{__version__}"))
+
+    def _signature_settings(self, without: Collection[str]) -> dict[str, object]:
+        return {key: value for key, value in self.settings().items() if key not in without}
+
+    def __repr__(self) -> str:
+        return f"<{self.signature}>"
+
+    # --- checks -----------------------------------------------------------------------------------
+
+    def _check_sides(self, hyp: Any, refs: Any) -> Sequence[Any]:
+        """The references as a sequence, if hypothesis and references fit and align."""
+        self.reads.check(self.name, hyp)
+        found = self._check_batches(refs)
+        check_aligned(hyp, found)
+        return found
+
     def _check_batches(self, batches: Any) -> Sequence[Any]:
         """A list of batches that the metric can read."""
-        if isinstance(batches, BATCHES):
+        if is_batch(batches):
             raise TensorMTError(
                 f"{self.name} takes a list of R batches of references, got one batch: pass [refs]"
             )
@@ -171,74 +312,12 @@ class Metric(ABC, Generic[Batch]):
             self.reads.check(self.name, batch)
         return found
 
-    def _check_rows(self, statistics: Any) -> Tensor:
-        """Statistics of this metric."""
-        rows: Tensor = tensor_of("K", more=True)(statistics, "statistics")
-        if self.width not in (-1, rows.shape[-1]):
-            raise TensorMTError(
-                f"statistics of shape {list(rows.shape)}: {self.name} has {self.width} of them, in "
-                "the last axis"
-            )
-        return rows
 
-    @property
-    def signature(self) -> str:
-        """Name, options and version: all that is needed to reproduce a score."""
-        return self.signed({})
-
-    def signed(self, facts: Mapping[str, object]) -> str:
-        """The signature with more facts, such as the number of references or the parser.
-
-        A fact that is None takes the option of its name away, which did not matter.
-        """
-        words = {True: "yes", False: "no"}
-        fields = (
-            f"{key}:{words[value] if isinstance(value, bool) else value}"
-            for key, value in {**self.options(), **facts}.items()
-            if value is not None or key not in facts
-        )
-        return "|".join((self.name, *fields, f"version:{__version__}"))
-
-    def in_short(self, facts: Mapping[str, object]) -> str:
-        """Name and options in brackets, as a part of another metric's signature.
-
-        Of the facts only those count that take an option away; the others stand outside.
-        """
-        gone = {key: None for key, value in facts.items() if value is None}
-        name, *rest = self.signed(gone).split("|")
-        return f"{name}({','.join(rest[:-1])})"
-
-    def __repr__(self) -> str:
-        return f"<{self.signature}>"
+def _value(value: object) -> str:
+    return format_value(value) if isinstance(value, bool) else str(value)
 
 
-def _sides(define: Callable[..., Any]) -> Callable[..., Any]:
-    @wraps(define)
-    def checked(self: Metric[Any], hyp: Any, refs: Any) -> Any:
-        self._check_batches([hyp])
-        refs = self._check_batches(refs)
-        check_aligned(hyp, refs)
-        return define(self, hyp, refs)
-
-    return checked
-
-
-def _fit(define: Callable[..., Any]) -> Callable[..., Any]:
-    @wraps(define)
-    def fit(self: Metric[Any], refs: Any) -> Any:
-        return define(self, self._check_batches(refs))
-
-    return fit
-
-
-def _score(define: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    @wraps(define)
-    def score(self: Metric[Any], statistics: Any, *, segment: Any = None) -> Tensor:
-        return define(
-            self, self._check_rows(statistics), segment=optional(boolean)(segment, "segment")
-        )
-
-    return score
-
-
-_CHECKED = {"statistics": _sides, "explain": _sides, "fit": _fit, "score": _score}
+def single_segments(rows: Any, segment: bool | None) -> Any:
+    """Which rows of statistics [...,K] are single segments, bool [...]."""
+    count = rows[..., 0]
+    return count == 1 if segment is None else namespace(rows).ones_like(count) == int(segment)

@@ -29,6 +29,7 @@ from torch import Tensor
 
 from tensormt.errors import TensorMTError
 from tensormt.metric import Metric
+from tensormt.statistics import Statistics
 
 __all__ = [
     "CORRECTIONS",
@@ -68,28 +69,37 @@ class Comparison(NamedTuple):
 
 
 def compare(
-    statistics: Mapping[str, Mapping[str, Tensor]],
-    metrics: Mapping[str, Metric[Any]],
+    statistics: Statistics,
     test: str = "bs",
     all_pairs: bool = False,
     samples: int | None = None,
     seed: int = SEED,
     sacrebleu_p: bool = False,
 ) -> list[Comparison]:
-    """Compare systems by their statistics [N,K] (by system, by metric): the first is the baseline.
+    """Compare systems by their statistics; the first system is the baseline.
 
-    test: "bs" (paired bootstrap) or "ar" (approximate randomisation); sacrebleu_p: its p-values.
+    Args:
+        statistics: Statistics of at least two systems.
+        test: "bs" (paired bootstrap) or "ar" (approximate randomisation).
+        all_pairs: Compare every system with every other one.
+        samples: Number of resamples; None for 1,000 (bootstrap) or 10,000.
+        seed: Seed of the random numbers.
+        sacrebleu_p: Count p-values as sacrebleu does.
+
+    Returns:
+        A comparison for each metric and pair of systems.
+
+    Raises:
+        TensorMTError: If there are fewer than two systems or no segments, or a value is not valid.
     """
     if test not in SAMPLES:
         raise TensorMTError(f"no test named {test!r}: choose 'bs' or 'ar'")
-    names = list(statistics)
+    names = list(statistics.systems)
     if len(names) < 2:
         raise TensorMTError("one system only: name a baseline and at least one other system")
     if seed < 0:
         raise TensorMTError(f"seed {seed}: expected 0 or more")
-    if not all(
-        len(table) for tables in statistics.values() for table in tables.values()
-    ) or not all(statistics.values()):
+    if not len(statistics):
         raise TensorMTError("no segments to compare: the files are empty")
     count = SAMPLES[test] if samples is None else samples
     if not 1 <= count <= _MOST:
@@ -100,15 +110,16 @@ def compare(
         for b in names[place + 1 :]
     ]
     results = []
-    for spec, metric in metrics.items():
-        tables = {name: statistics[name][spec].to(torch.float64) for name in names}
+    for spec, metric in statistics.metrics.items():
+        found = statistics.tables[spec].to(torch.float64)
+        tables = dict(zip(names, found, strict=True))
         scores = {
             name: float(metric.score(table.sum(0), segment=False)) for name, table in tables.items()
         }
         draw = _bootstrap if test == "bs" else _randomise
-        found = draw(tables, metric, scores, pairs, count, seed, sacrebleu_p)
-        corrected = holm([p for p, _ in found])
-        for (a, b), (p, spread), p_holm in zip(pairs, found, corrected, strict=True):
+        drawn = draw(tables, metric, scores, pairs, count, seed, sacrebleu_p)
+        corrected = holm([p for p, _ in drawn])
+        for (a, b), (p, spread), p_holm in zip(pairs, drawn, corrected, strict=True):
             results.append(Comparison(spec, a, b, scores[a], scores[b], p, p_holm, *spread))
     return results
 

@@ -76,28 +76,30 @@ def _typed(make: Callable[[str], Option]) -> Kind:
 
 def boolean(value: Any, name: str) -> Any:
     """True or False."""
-    return Boolean(name, False, "").check(value)
+    return Boolean(name=name, default=False).check(value)
 
 
 def string(value: Any, name: str) -> Any:
     """A text."""
-    return Option(name, "", "").check(value)
+    return Option(name=name, default="").check(value)
 
 
 def integer(low: int = 0, high: int = _LARGE) -> Kind:
     """A whole number of a range."""
-    return _typed(lambda name: Integer(name, low, "", low, high))
+    return _typed(lambda name: Integer("", low, high, name=name, default=low))
 
 
 def number(low: float, high: float, above: bool = False) -> Kind:
     """A finite number of a range; above: the lower end itself is left out."""
-    return lambda value, name: float(Number(name, low, "", low, high, above).check(value))
+    return lambda value, name: float(
+        Number("", low, high, above, name=name, default=low).check(value)
+    )
 
 
 def one_of(names: Iterable[str]) -> Kind:
     """A name of a list."""
     known = tuple(names)
-    return _typed(lambda name: Choice(name, "", "", known))
+    return _typed(lambda name: Choice("", known, name=name, default=""))
 
 
 def optional(kind: Kind) -> Kind:

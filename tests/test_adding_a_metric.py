@@ -1,21 +1,24 @@
-"""The README's «Adding a metric», followed to the letter: a class, an entry, no more.
+"""The README's «Adding a metric», followed to the letter: a class and an entry point, no more.
 
-A metric of tokens and one of trees that nothing in the package knows; the test touches the places
-that the README names and no others.
+A package with a metric of tokens and one of trees that nothing in tensormt knows, installed into a
+folder of its own: what the README says is done, and nothing else.
 """
 
 import json
+import sys
+from typing import Annotated
 
 import pytest
 import torch
 
-import tensormt
 import tensormt as tm
+from tensormt import registry
 from tensormt.command.main import main
+from tensormt.formulas import as_float64, namespace
 from tensormt.inputs import Tokens, Trees
-from tensormt.metric import Metric, check_aligned
+from tensormt.metric import Metric
 from tensormt.options import Integer
-from tensormt.registry import ENTRIES, Entry, make
+from tensormt.registry import make
 from tensormt.train.text_reward import TextReward
 from tensormt.train.torchmetrics_wrapper import TorchScore
 
@@ -24,40 +27,40 @@ class Length(Metric):
     """How near the lengths are: min(h, r) / max(h, r) with the first reference."""
 
     name = "Length"
+    summary = "how near lengths are"
 
-    def __init__(self, power: int = 1) -> None:
-        self.power = power
+    def __init__(self, power: Annotated[int, Integer("How much it hurts", 1, 9)] = 1) -> None:
+        self._configure(locals())
 
     @property
     def reads(self):
         return Tokens("none")
 
-    def options(self):
+    def settings(self):
         return {"power": self.power}
 
-    def statistics(self, hyp, refs):
-        check_aligned(hyp, refs)
+    def _statistics(self, hyp, refs):
         return torch.stack([torch.ones_like(hyp.lengths), hyp.lengths, refs[0].lengths], 1)
 
-    def score(self, statistics, *, segment=None):
-        low, high = statistics[..., 1:].double().aminmax(dim=-1)
-        return (low / high.clamp(min=1)) ** self.power
+    def _score(self, rows, segment):
+        xp, hyp, ref = namespace(rows), as_float64(rows[..., 1]), as_float64(rows[..., 2])
+        return (xp.minimum(hyp, ref) / xp.clip(xp.maximum(hyp, ref), 1, None)) ** self.power
 
 
 class Depth(Metric):
     """The same of the depths of trees."""
 
     name = "Depth"
+    summary = "how near depths are"
 
     @property
     def reads(self):
         return Trees("constituency")
 
-    def options(self):
+    def settings(self):
         return {}
 
-    def statistics(self, hyp, refs):
-        check_aligned(hyp, refs)
+    def _statistics(self, hyp, refs):
         depth = [self._depth(batch) for batch in (hyp, refs[0])]
         return torch.stack([torch.ones_like(depth[0]), *depth], 1)
 
@@ -65,19 +68,44 @@ class Depth(Metric):
         zeros = torch.zeros(len(batch), dtype=torch.int64)
         return zeros.scatter_reduce(0, batch.nodes.segment, batch.nodes.depth, "amax")
 
-    def score(self, statistics, *, segment=None):
-        low, high = statistics[..., 1:].double().aminmax(dim=-1)
-        return low / high.clamp(min=1)
+    def _score(self, rows, segment):
+        xp, hyp, ref = namespace(rows), as_float64(rows[..., 1]), as_float64(rows[..., 2])
+        return xp.minimum(hyp, ref) / xp.clip(xp.maximum(hyp, ref), 1, None)
+
+
+NO_METRIC = 3
 
 
 @pytest.fixture(autouse=True)
-def entries(monkeypatch):
-    """What the README asks for: the classes in a room, an entry each."""
-    monkeypatch.setattr(tensormt.ngram, "Length", Length, raising=False)
-    monkeypatch.setattr(tensormt.syntax, "Depth", Depth, raising=False)
-    option = Integer("power", 1, "how much it hurts", 1, 9)
-    monkeypatch.setitem(ENTRIES, "length", Entry("ngram.Length", "how near lengths are", (option,)))
-    monkeypatch.setitem(ENTRIES, "depth", Entry("syntax.Depth", "how near depths are", ()))
+def installed(tmp_path, monkeypatch):
+    """What the README asks for: a distribution whose entry points name the classes."""
+    folder = tmp_path / "site" / "others-1.0.dist-info"
+    folder.mkdir(parents=True)
+    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: others\nVersion: 1.0\n")
+    points = {
+        "length": f"{__name__}:Length",
+        "depth": f"{__name__}:Depth",
+        "gone": "no_such_package:Metric",
+        "number": f"{__name__}:NO_METRIC",
+        "bleu": f"{__name__}:Length",
+    }
+    lines = [f"{name} = {place}" for name, place in points.items()]
+    (folder / "entry_points.txt").write_text("\n".join(["[tensormt.metrics]", *lines]))
+    monkeypatch.syspath_prepend(str(folder.parent))
+    monkeypatch.setitem(sys.modules, __name__, sys.modules[__name__])
+    registry._installed.cache_clear()
+    yield
+    registry._installed.cache_clear()
+
+
+def test_entry_points_that_cannot_be_used():
+    with pytest.raises(tm.TensorMTError, match="'gone' of no_such_package:Metric cannot"):
+        make("gone")
+    with pytest.raises(tm.TensorMTError, match=r"metric 'number': .* is no Metric class"):
+        make("number")
+    assert make("bleu").name == "BLEU"  # names of this package cannot be taken
+    with pytest.raises(tm.TensorMTError, match=r"choose from .*blend, length, depth"):
+        make("lenght")
 
 
 HYPS, REFS = ["a b", "c"], [["a b c d", "c"]]
@@ -111,7 +139,9 @@ def test_the_command_line_finds_it(tmp_path, capsys):
     report = json.loads(capsys.readouterr().out)
     assert report["systems"]["h"]["length:power=2"]["score"] == pytest.approx((3 / 5) ** 2)
     assert main(["list"]) == 0
-    assert "how near lengths are" in capsys.readouterr().out
+    shown = capsys.readouterr()
+    assert "how near lengths are" in shown.out
+    assert "metric 'gone' of no_such_package:Metric cannot be loaded" in shown.err
     assert main(["score", *files, "-m", "length:power=99"]) == 2
     assert "power" in capsys.readouterr().err
 

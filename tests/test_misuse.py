@@ -116,8 +116,8 @@ def test_tensors():
 
 def test_a_metric_of_ones_own_is_checked_too():
     class Count(tm.STM):
-        def score(self, statistics, *, segment=None):
-            return statistics[..., 0]
+        def _score(self, rows, segment):
+            return rows[..., 0]
 
     metric = Count(2)
     assert metric.score(torch.ones(3, 5)).tolist() == [1, 1, 1]

@@ -13,12 +13,14 @@ import sacrebleu
 import torch
 
 import tensormt as tm
-from tensormt import scoring
 from tensormt.command import arguments
 from tensormt.data.corpus import Corpus
+from tensormt.evaluator import CHUNK, Evaluator
 from tensormt.parser.cache import CachedParser
+from tensormt.parser.tree_source import tree_source
 from tensormt.registry import make
-from tensormt.scoring import Scorer, Sums, run
+from tensormt.segments import Segments
+from tensormt.statistics import Statistics, Totals
 from tensormt.trees.sources import sentences
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
@@ -38,6 +40,7 @@ class Flat:
     """A stand-in for a parser: a sentence is S over tagged words; it counts its work."""
 
     fingerprint = "flat-1"
+    kind = "constituency"
 
     def __init__(self):
         self.calls = 0
@@ -52,17 +55,17 @@ class Flat:
 
 
 def scored(specs, size, hyps=HYPS, folder=None):
-    scorer = Scorer(specs, CachedParser(Flat(), folder))
-    sums, parts = Sums(), {name: [] for name in hyps}
-    for chunk, found in run(scorer, Corpus.of_lists(hyps, REFS), size):
-        sums.add(found, chunk.docs)
-        for name in hyps:
-            parts[name].append(scorer.segment_scores(found[name]))
+    corpus = Corpus.from_segments(Segments(hyps, REFS))
+    evaluator = Evaluator(specs, CachedParser(Flat(), folder)).fit(corpus)
+    totals, parts = Totals(), []
+    for _, found in evaluator.run(corpus, size):
+        totals.add(found)
+        parts.append(found)
+    found = Statistics.concat(parts)
     segments = {
-        name: {spec: torch.cat([part[spec] for part in rows]) for spec in specs}
-        for name, rows in parts.items()
+        name: {spec: found.segments(spec)[k] for spec in specs} for k, name in enumerate(hyps)
     }
-    return segments, sums.scores(scorer.metrics)
+    return segments, {name: totals.corpus_scores(evaluator.metrics, name) for name in hyps}
 
 
 def equal(one, two):
@@ -120,8 +123,8 @@ def test_a_metric_with_a_reading_of_its_own_is_counted_alone():
     class First(tm.BLEU):
         name = "First"
 
-        def read(self, hyp, refs):
-            hyp, ready = super().read(hyp, refs)
+        def in_case(self, hyp, refs):
+            hyp, ready = super().in_case(hyp, refs)
             return hyp, tm.References(ready[:1])
 
     alone = tm.score(HYPS["A"], REFS[:1], ["bleu"]).segments["bleu"]
@@ -178,7 +181,7 @@ def test_trees_beside_the_text_go_by_place():
 
 def test_faults_in_later_chunks_name_their_line():
     """Chunks start at 2,000: the line in the message is the line of the file."""
-    good = ["(S (A a))"] * (scoring.CHUNK + 3)
+    good = ["(S (A a))"] * (CHUNK + 3)
     bad = [*good[:-1], "(S (A a)"]
     place = len(good)
     with pytest.raises(tm.TensorMTError, match=f"line {place}, column 1: an opening bracket"):
@@ -201,9 +204,10 @@ def test_half_a_character_is_named_with_its_segment(metric):
 def test_unusable_home_of_the_cache_is_no_obstacle(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    monkeypatch.setattr(arguments, "load_parser", lambda args: Flat())
-    args = argparse.Namespace(cache=None, no_cache=False)
-    trees = arguments.trees_for(args, [tm.STM()])
+    args = argparse.Namespace(
+        cache=None, no_cache=False, parser=Flat(), lang=None, trusted=False, device="cpu"
+    )
+    trees = tree_source(arguments.tree_options(args))
     with pytest.warns(UserWarning, match="going on without a parse cache"):
         found = trees(["a"])
     assert found.to_brackets() == ["(S (T1 a))"]
@@ -306,23 +310,24 @@ def test_documents_are_summed_exactly_in_any_order_and_grouping():
         parts = []
         for start in range(0, 200, size):
             some = order[start : start + size]
-            part = Sums()
+            part = Totals()
             found = {
-                "float": torch.tensor([values[k] for k in some], dtype=torch.float64),
-                "whole": torch.tensor([counts[k] for k in some]),
+                "float": torch.tensor([[values[k] for k in some]], dtype=torch.float64),
+                "whole": torch.tensor([[counts[k] for k in some]]),
             }
-            part.add({"A": found}, [docs[k] for k in some])
-            parts.append(Sums.of_state(json.loads(json.dumps(part.state()))))
-        total = Sums()
+            present = torch.ones(1, len(some), dtype=torch.bool)
+            part.add(Statistics({}, found, present, ["A"], [docs[k] for k in some]))
+            parts.append(Totals.from_json(json.loads(json.dumps(part.to_json()))))
+        total = Totals()
         for part in parts:
             total.merge(part)
-        names, tables = total.documents()
+        names, tables = total.document_names, total.document_sums("A")
         assert sorted(names) == sorted(set(docs))
         for number, doc in enumerate(names):
-            high, middle, low = tables["A"]["float"][:, number].tolist()
+            high, middle, low = tables["float"][:, number].tolist()
             own = [(h << 72) + (m << 36) + w for h, m, w in zip(high, middle, low, strict=True)]
             assert own == fixed[doc]
-            assert tables["A"]["whole"][0, number].tolist() == whole[doc]
-        high, middle, low = total.corpus["A"]["float"].tolist()
+            assert tables["whole"][0, number].tolist() == whole[doc]
+        high, middle, low = total.to_json()["corpus"]["A"]["float"]
         own = [(h << 72) + (m << 36) + w for h, m, w in zip(high, middle, low, strict=True)]
         assert own == [sum(column) for column in zip(*fixed.values(), strict=True)]

@@ -15,6 +15,7 @@ from sacrebleu.significance import PairedTest
 
 import tensormt as tm
 from tensormt.significance import compare, corrected, holm
+from tensormt.statistics import Statistics
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 
@@ -35,12 +36,25 @@ def systems():
     return {"base": noisy(base, 1, 0.1), "b": noisy(base, 2, 0.1), "c": noisy(base, 3, 0.2)}
 
 
+def of_tables(tables, metrics):
+    """Statistics of tables by system and metric, [N,K] each."""
+    by_metric = {
+        name: torch.stack([own[name] for own in tables.values()])
+        if tables
+        else torch.zeros(0, 0, 1)
+        for name in metrics
+    }
+    shape = next(iter(by_metric.values())).shape[:2]
+    return Statistics(metrics, by_metric, torch.ones(shape, dtype=torch.bool), list(tables))
+
+
 def statistics(systems, metric):
     refs = [tm.TokenBatch.from_text(lines(f"ref{k}.txt") * 4) for k in (1, 2)]
-    return {
+    tables = {
         name: {"bleu": metric.statistics(tm.TokenBatch.from_text(text), refs)}
         for name, text in systems.items()
     }
+    return of_tables(tables, {"bleu": metric})
 
 
 @pytest.mark.parametrize(("test", "samples"), [("bs", 1000), ("ar", 1000)])
@@ -49,7 +63,7 @@ def test_p_values_equal_sacrebleu(systems, test, samples, monkeypatch):
     monkeypatch.setitem(os.environ, "SACREBLEU_SEED", "12345")
     metric = tm.BLEU()
     tables = statistics(systems, metric)
-    found = compare(tables, {"bleu": metric}, test, samples=samples, sacrebleu_p=True)
+    found = compare(tables, test, samples=samples, sacrebleu_p=True)
     refs = [lines("ref1.txt") * 4, lines("ref2.txt") * 4]
     peer = PairedTest(
         list(systems.items()),
@@ -71,11 +85,10 @@ def test_matrix_product_equals_a_loop(systems):
     metric = tm.BLEU()
     tables = statistics(systems, metric)
     found, old = (
-        compare(tables, {"bleu": metric}, "bs", samples=70, seed=5, sacrebleu_p=old)[0]
-        for old in (False, True)
+        compare(tables, "bs", samples=70, seed=5, sacrebleu_p=old)[0] for old in (False, True)
     )
     rng = np.random.default_rng(5)
-    a, b = tables["base"]["bleu"], tables["b"]["bleu"]
+    a, b = tables.tables["bleu"][:2]
     draws = rng.choice(len(a), size=(70, len(a)), replace=True)
     gaps, scores = [], []
     for row in draws:
@@ -98,7 +111,7 @@ def test_matrix_product_equals_a_loop(systems):
 
 def test_all_pairs_and_correction(systems):
     metric = tm.BLEU()
-    found = compare(statistics(systems, metric), {"bleu": metric}, all_pairs=True, samples=99)
+    found = compare(statistics(systems, metric), all_pairs=True, samples=99)
     assert [(r.baseline, r.system) for r in found] == [("base", "b"), ("base", "c"), ("b", "c")]
     assert [r.p_holm for r in found] == holm([r.p for r in found])
 
@@ -106,7 +119,7 @@ def test_all_pairs_and_correction(systems):
 def test_equal_systems_do_not_differ(systems):
     metric = tm.BLEU()
     tables = statistics({"a": systems["b"], "b": systems["b"]}, metric)
-    assert compare(tables, {"bleu": metric}, "ar", samples=50)[0].p == 1
+    assert compare(tables, "ar", samples=50)[0].p == 1
 
 
 def test_holm():
@@ -135,10 +148,11 @@ class Mean:
 
 
 def tables_of(first, second):
-    return {
+    tables = {
         name: {"mean": torch.stack([torch.ones_like(row), row], dim=1)}
         for name, row in (("a", first), ("b", second))
     }
+    return of_tables(tables, {"mean": Mean()})
 
 
 def exact_p(first, second):
@@ -156,7 +170,7 @@ def test_randomisation_converges_to_all_exchanges(seed):
     rng = random.Random(seed)
     first, second = ([rng.randint(0, 4) / 10 for _ in range(9)] for _ in range(2))
     tables = tables_of(*(torch.tensor(row, dtype=torch.float64) for row in (first, second)))
-    found = compare(tables, {"mean": Mean()}, "ar", samples=20000)[0]
+    found = compare(tables, "ar", samples=20000)[0]
     assert found.p == pytest.approx(exact_p(first, second), abs=0.015)
 
 
@@ -165,9 +179,9 @@ def test_two_segments_of_200_are_no_evidence(systems):
     second = torch.zeros(200, dtype=torch.float64)
     second[:2] = 1.0
     tables = tables_of(torch.zeros_like(second), second)
-    found = compare(tables, {"mean": Mean()}, "ar")[0]
+    found = compare(tables, "ar")[0]
     assert found.p == pytest.approx(0.5, abs=0.02)
-    old = compare(tables, {"mean": Mean()}, "ar", sacrebleu_p=True)[0]
+    old = compare(tables, "ar", sacrebleu_p=True)[0]
     assert old.p < 0.001
 
 
@@ -183,7 +197,7 @@ def test_equal_systems_differ_in_five_percent_of_cases(test, segments, ties):
     alarms = 0
     for k in range(0, 2000, 2):
         tables = tables_of(scores[:, k], scores[:, k + 1])
-        alarms += compare(tables, {"mean": Mean()}, test, samples=99, seed=k)[0].p <= 0.05
+        alarms += compare(tables, test, samples=99, seed=k)[0].p <= 0.05
     assert 0.029 <= alarms / 1000 <= 0.071
 
 
@@ -194,18 +208,20 @@ def test_why_sacrebleus_bootstrap_is_not_the_default():
     alarms = 0
     for k in range(0, 2000, 2):
         tables = tables_of(scores[:, k], scores[:, k + 1])
-        found = compare(tables, {"mean": Mean()}, "bs", samples=99, seed=k, sacrebleu_p=True)
+        found = compare(tables, "bs", samples=99, seed=k, sacrebleu_p=True)
         alarms += found[0].p <= 0.05
     assert 0.072 <= alarms / 1000 <= 0.128
 
 
 def test_bad_input():
     metric = tm.BLEU()
+    none = {"bleu": torch.zeros(0, metric.width, dtype=torch.int64)}
+    one, two = (of_tables(dict.fromkeys(names, none), {"bleu": metric}) for names in ("a", "ab"))
     with pytest.raises(tm.TensorMTError, match="one system only"):
-        compare({"a": {}}, {"bleu": metric})
+        compare(one)
     with pytest.raises(tm.TensorMTError, match="no segments to compare"):
-        compare({"a": {}, "b": {}}, {"bleu": metric})
+        compare(two)
     with pytest.raises(tm.TensorMTError, match="seed -1"):
-        compare({"a": {}, "b": {}}, {"bleu": metric}, seed=-1)
+        compare(two, seed=-1)
     with pytest.raises(tm.TensorMTError, match="no test named"):
-        compare({"a": {}, "b": {}}, {}, "t")
+        compare(two, "t")

@@ -1,27 +1,40 @@
-"""What combined metrics share: their members, what these read, counts, options."""
+"""What combined metrics share: their members, what these read, counts, settings."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from copy import copy
 from typing import Any, TypeVar
 
-from tensormt.inputs import CompositeInput, views
+from tensormt.errors import TensorMTError
+from tensormt.inputs import CompositeInput, member_batches
 from tensormt.metric import Metric
-from tensormt.validation import list_of
+from tensormt.options import describe
 
-__all__ = ["Combined"]
+__all__ = ["CombinedMetric"]
 
-Self = TypeVar("Self", bound="Combined")
+Self = TypeVar("Self", bound="CombinedMetric")
 
 
-class Combined(Metric[Any]):
-    """A metric of metrics; batches are Views, or one batch that all members read."""
+class CombinedMetric(Metric[Any]):
+    """A metric of metrics; batches are CompositeBatch, or one batch that all members read."""
 
     def __init__(self, metrics: Sequence[Metric[Any]]) -> None:
-        self.metrics = list(list_of(Metric, "a metric, as tm.BLEU()", 2)(metrics, "metrics"))
-        # for counts of all references
-        self._waiting = [metric.needs_fit for metric in self.metrics]
+        if isinstance(metrics, str | Metric) or not isinstance(metrics, Iterable):
+            raise TensorMTError(f"metrics is {describe(metrics)}, expected a list of metrics")
+        try:
+            found = list(metrics)
+        except TypeError:  # a tensor of no dimension
+            raise TensorMTError(f"metrics is {describe(metrics)}, expected a list") from None
+        for place, member in enumerate(found):
+            if not isinstance(member, Metric):
+                raise TensorMTError(
+                    f"metrics[{place}] is {describe(member)}, expected a metric, as tm.BLEU()"
+                )
+        if len(found) < 2:
+            raise TensorMTError(f"metrics holds {len(found)}, expected at least 2: a metric each")
+        self.metrics: list[Metric[Any]] = found
+        self._unfitted = [metric.needs_fit for metric in self.metrics]
 
     def __copy__(self: Self) -> Self:
         """A copy with members of its own, so that what it counts stays with it."""
@@ -34,25 +47,19 @@ class Combined(Metric[Any]):
         """What the members read, side by side."""
         return CompositeInput(tuple(metric.reads for metric in self.metrics))
 
-    @property
-    def needs_fit(self) -> bool:
-        """Whether a member has yet to be given counts over all references."""
-        return any(metric.needs_fit for metric in self.metrics)
+    def unfitted(self) -> list[Any]:
+        """Return the members that need n-gram counts of the test set and have none."""
+        return [own for metric in self.metrics for own in metric.unfitted()]
 
-    def fit(self: Self, refs: Sequence[Any]) -> Self:
-        """Count what the members need of all references, or of one more piece of them."""
+    def _fit(self, refs: Sequence[Any]) -> None:
         for number, metric in enumerate(self.metrics):
-            if self._waiting[number]:
-                metric.fit(views(refs, number))
-        return self
+            if self._unfitted[number]:
+                metric.fit(member_batches(refs, number))
 
-    def options(self) -> dict[str, object]:
-        """The members with their options."""
-        return self._members({})
+    def settings(self) -> dict[str, object]:
+        """Return the members with their settings."""
+        return self._signature_settings(())
 
-    def signed(self, facts: Mapping[str, object]) -> str:
-        """The signature with more facts; options that did not matter are taken from the members."""
-        return super().signed({**self._members(facts), **facts})
-
-    def _members(self, facts: Mapping[str, object]) -> dict[str, object]:
-        return {"of": "+".join(metric.in_short(facts) for metric in self.metrics)}
+    def _signature_settings(self, without: Collection[str]) -> dict[str, object]:
+        members = (metric.format_signature(without=without, short=True) for metric in self.metrics)
+        return {"of": "+".join(members)}

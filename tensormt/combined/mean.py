@@ -1,4 +1,4 @@
-"""The mean of metrics that look at different things, each on a scale of 0 to 1.
+"""The mean of metrics that compare different things, each on a scale of 0 to 1.
 
     Mean = 1/k Σ mᵢ / scaleᵢ            BLEU and chrF by 100
 
@@ -10,22 +10,29 @@ work as for any metric.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import torch
-from torch import Tensor
+import numpy as np
 
-from tensormt.combined.base import Combined
+from tensormt.combined.base import CombinedMetric
 from tensormt.errors import TensorMTError
-from tensormt.explanation import Explanation, Part
-from tensormt.inputs import view, views
+from tensormt.formulas import namespace
+from tensormt.inputs import member_batch, member_batches
 from tensormt.metric import Metric
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from tensormt.explanation import Explanation
 
 __all__ = ["Mean"]
 
 
-class Mean(Combined):
+class Mean(CombinedMetric):
     """The arithmetic mean of metrics, 0 to 1; typed `chrf+hwcm:max_length=2,balance=f1+stm`.
+
+    Args:
+        metrics: At least two metrics with an upper bound.
 
     >>> import tensormt as tm
     >>> metric = Mean([tm.ChrF(), tm.BLEU(max_order=2)])
@@ -35,6 +42,7 @@ class Mean(Combined):
     """
 
     name: ClassVar[str] = "Mean"
+    summary: ClassVar[str] = "the mean of metrics on a scale of 0 to 1"
 
     def __init__(self, metrics: Sequence[Metric[Any]]) -> None:
         super().__init__(metrics)
@@ -48,34 +56,49 @@ class Mean(Combined):
 
     @property
     def width(self) -> int:
-        """One, and what the members have besides."""
+        """The number of statistics: one, and what the members have besides."""
         return 1 + sum(self._sizes)
 
-    def statistics(self, hyp: Any, refs: Sequence[Any]) -> Tensor:
-        """Segments, then the statistics of every member without its own count of them, [B,K]."""
-        found = [
-            metric.statistics(view(hyp, k), views(refs, k)) for k, metric in enumerate(self.metrics)
-        ]
+    def _statistics(self, hyp: Any, refs: Sequence[Any]) -> Tensor:
+        import torch
+
+        found = [metric.statistics(*sides) for metric, sides in self._members(hyp, refs)]
         kind = torch.float64 if any(rows.is_floating_point() for rows in found) else torch.int64
         return torch.cat([found[0][:, :1].to(kind), *(rows[:, 1:].to(kind) for rows in found)], 1)
 
-    def score(self, statistics: Tensor, *, segment: bool | None = None) -> Tensor:
-        """Float64 [...]."""
-        count, *blocks = torch.split(statistics, [1, *self._sizes], -1)
-        scores = [
-            metric.score(torch.cat([count, block], -1), segment=segment) / (metric.scale or 1.0)
-            for metric, block in zip(self.metrics, blocks, strict=True)
-        ]
-        return torch.stack(scores, -1).mean(-1)
+    def _plain_statistics(self, hyp: Any, refs: Sequence[Any]) -> np.ndarray | None:
+        found = []
+        for metric, sides in self._members(hyp, refs):
+            rows = metric._plain_statistics(*sides)
+            if rows is None:
+                return None
+            found.append(rows)
+        return np.concatenate([found[0][:, :1], *(rows[:, 1:] for rows in found)], 1)
 
-    def explain(self, hyp: Any, refs: Sequence[Any]) -> Explanation:
-        """What each member counted, with its weight in the mean."""
+    def _members(self, hyp: Any, refs: Sequence[Any]) -> list[tuple[Metric[Any], tuple[Any, Any]]]:
+        """Each member with the hypothesis and references that it reads."""
+        return [
+            (metric, (member_batch(hyp, k), member_batches(refs, k)))
+            for k, metric in enumerate(self.metrics)
+        ]
+
+    def _score(self, rows: Any, segment: bool | None) -> Any:
+        xp, scores, first = namespace(rows), [], 1
+        for metric, size in zip(self.metrics, self._sizes, strict=True):
+            own = xp.concatenate([rows[..., :1], rows[..., first : first + size]], -1)
+            scores.append(metric._score(own, segment) / (metric.scale or 1.0))
+            first += size
+        return xp.stack(scores, -1).mean(-1)
+
+    def _explain(self, hyp: Any, refs: Sequence[Any]) -> Explanation:
+        from tensormt.explanation import Explanation, Part
+
         parts, first = [], 1
         names = [metric.name for metric in self.metrics]
-        for k, (metric, size) in enumerate(zip(self.metrics, self._sizes, strict=True)):
-            found = metric.explain(view(hyp, k), views(refs, k))
+        for k, (metric, sides) in enumerate(self._members(hyp, refs)):
             name = names[k] if names.count(names[k]) == 1 else f"{names[k]} {k + 1}"
             weight = 1 / (len(names) * (metric.scale or 1.0))
-            parts.append(Part(name, weight, metric, [0, *range(first, first + size)], found))
-            first += size
+            columns = [0, *range(first, first + self._sizes[k])]
+            parts.append(Part(name, weight, metric, columns, metric.explain(*sides)))
+            first += self._sizes[k]
         return Explanation("mean", hyp, refs, parts=parts)

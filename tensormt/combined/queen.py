@@ -11,37 +11,45 @@ and corpora take the mean of their segments. Statistics: segments, QUEEN.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import torch
-from torch import Tensor
-
-from tensormt.combined.base import Combined
+from tensormt.combined.base import CombinedMetric
 from tensormt.errors import NoExplanation, SegmentError
-from tensormt.explanation import Explanation
-from tensormt.inputs import view, views
-from tensormt.kernels.backend import nonzero
-from tensormt.kernels.kendall import round_for_ties
-from tensormt.kernels.queen_counts import set_counts, triple_weights
-from tensormt.metric import Metric
+from tensormt.formulas import as_float64, namespace
+from tensormt.inputs import member_batch, member_batches
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from tensormt.explanation import Explanation
+    from tensormt.metric import Metric
 
 __all__ = ["Queen"]
 
 _LEAST = 3  # references of a segment
 
 
-class Queen(Combined):
-    """QUEEN of metrics, 0 to 1; typed `queen:chrf+hwcm+stm`; at least three references."""
+class Queen(CombinedMetric):
+    """QUEEN of metrics, 0 to 1; typed `queen:chrf+hwcm+stm`; at least three references.
+
+    Args:
+        metrics: At least two metrics.
+    """
 
     name: ClassVar[str] = "QUEEN"
+    summary: ClassVar[str] = "QARLA's QUEEN of metrics, for at least three references"
 
     @property
     def width(self) -> int:
-        """Two."""
+        """The number of statistics: two."""
         return 2
 
-    def statistics(self, hyp: Any, refs: Sequence[Any]) -> Tensor:
-        """Float64 [B,2]."""
+    def _statistics(self, hyp: Any, refs: Sequence[Any]) -> Tensor:
+        import torch
+
+        from tensormt.kernels.kendall import round_for_ties
+        from tensormt.kernels.queen_counts import set_counts, triple_weights
+
         present = torch.stack([ref.lengths > 0 for ref in refs], 1)
         number = present.sum(1)
         if bool((number < _LEAST).any()):
@@ -54,33 +62,26 @@ class Queen(Combined):
         some = torch.ones(len(hyp), 1, dtype=torch.bool, device=present.device)
         am, mm = [], []
         for k, metric in enumerate(self.metrics):
-            models = list(views(refs, k))
-            am.append(_table(metric, [view(hyp, k)], models, present[:, None]))
+            own = list(member_batches(refs, k))
+            am.append(_table(metric, [member_batch(hyp, k)], own, present[:, None]))
             pairs = present[:, :, None] & present[:, None, :]
-            others = ~torch.eye(len(models), dtype=torch.bool, device=present.device)
-            mm.append(_table(metric, models, models, pairs & others))
+            others = ~torch.eye(len(own), dtype=torch.bool, device=present.device)
+            mm.append(_table(metric, own, own, pairs & others))
         weight = triple_weights(some, present, "pairs")
-        passed = set_counts(
-            round_for_ties(torch.stack(am, -1)),
-            round_for_ties(torch.stack(mm, -1)),
-            weight,
-            "pairs",
-            2,
-        )
+        peers, models = (round_for_ties(torch.stack(parts, -1)) for parts in (am, mm))
+        passed = set_counts(peers, models, weight, "pairs", 2)
         score = passed[:, 0, 1] / weight.sum((1, 2, 3)).clamp_min(1).to(torch.float64)
         return torch.stack([torch.ones_like(score), score], 1)
 
-    def explain(self, hyp: Any, refs: Sequence[Any]) -> Explanation:
-        """It matches no items of its own."""
+    def _explain(self, hyp: Any, refs: Sequence[Any]) -> Explanation:
         names = ", ".join(metric.name for metric in self.metrics)
         raise NoExplanation(
             f"QUEEN compares the scores of {names} with those among references, it counts no items "
             "of its own: explain one of them"
         )
 
-    def score(self, statistics: Tensor, *, segment: bool | None = None) -> Tensor:
-        """Float64 [...]."""
-        return (statistics[..., 1] / statistics[..., 0].clamp(min=1)).to(torch.float64)
+    def _score(self, rows: Any, segment: bool | None) -> Any:
+        return as_float64(rows[..., 1] / namespace(rows).clip(rows[..., 0], 1, None))
 
 
 def _table(metric: Metric[Any], candidates: list[Any], models: list[Any], wanted: Tensor) -> Tensor:
@@ -88,6 +89,10 @@ def _table(metric: Metric[Any], candidates: list[Any], models: list[Any], wanted
 
     wanted bool [B,A,M].
     """
+    import torch
+
+    from tensormt.kernels.backend import nonzero
+
     out = torch.zeros(wanted.shape, dtype=torch.float64, device=wanted.device)
     for i, candidate in enumerate(candidates):
         for j, model in enumerate(models):

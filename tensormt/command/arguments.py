@@ -6,10 +6,10 @@ import argparse
 import os
 import sys
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tensormt.command.progress import Progress, loading
 from tensormt.data.tables import printable
@@ -17,24 +17,26 @@ from tensormt.errors import TensorMTError
 
 if TYPE_CHECKING:  # torch takes a second to import: only a command that runs needs it
     from tensormt.data.corpus import Corpus
-    from tensormt.metric import Metric
-    from tensormt.parser.cache import CachedParser
+    from tensormt.evaluator import Evaluator
     from tensormt.parser.registry import TextParser
-    from tensormt.scoring import Scorer
+    from tensormt.trees.sources import TreeOptions, TreesAsText
 
 __all__ = [
+    "Job",
+    "ParseProgress",
     "add_inputs",
     "add_metrics",
     "add_parsing",
-    "chunk_size",
+    "choose_device",
+    "default_cache",
     "input_files",
+    "job",
     "load",
     "load_parser",
-    "names",
-    "tell",
-    "told_warnings",
-    "trees_for",
-    "watch",
+    "make_evaluator",
+    "print_message",
+    "printed_warnings",
+    "shown_names",
 ]
 
 PARSERS = (
@@ -43,7 +45,6 @@ PARSERS = (
 )
 LANG = "language of the text, such as de: sets parser (ud), tokeniser and sentence splitter"
 _MOST_AT_ONCE = 1_000_000  # segments that --chunk may ask for
-_PARSED_CHUNK = 500  # segments between two states of a run whose time goes into parsing
 
 
 def add_inputs(parser: argparse.ArgumentParser, default: list[str]) -> None:
@@ -127,52 +128,103 @@ def load_parser(args: argparse.Namespace, **rules: Any) -> TextParser:
         return open_parser(args.parser, args.trusted, device, lang=args.lang, **rules)
 
 
-def trees_for(args: argparse.Namespace, metrics: Iterable[Metric[Any]]) -> CachedParser | None:
-    """The parser with its cache, where one of the metrics reads trees."""
-    from tensormt.parser.cache import CachedParser
+class ParseProgress:
+    """Shows on a progress bar how many texts have been parsed, while a chunk is under way."""
 
-    if not any(metric.reads_trees for metric in metrics):
-        return None
-    parser = load_parser(args)
-    if args.cache or args.no_cache:
-        return CachedParser(parser, Path(args.cache) if args.cache else None)
+    def __init__(self) -> None:
+        self._bar: Progress | None = None
+        self._parsed = 0
+
+    def show_on(self, bar: Progress) -> None:
+        """Show the number on this bar from now on."""
+        self._bar = bar
+
+    def __call__(self, count: int) -> None:
+        """Count more parsed texts."""
+        self._parsed += count
+        if self._bar is not None:
+            parsed = f"{self._parsed:,} texts parsed" if self._parsed else "loading the parser"
+            self._bar(0, parsed)
+
+
+def tree_options(args: argparse.Namespace, progress: Any = None) -> TreeOptions:
+    """How texts are parsed, as the arguments say."""
+    from tensormt.trees.sources import TreeOptions
+
+    strict = bool(args.cache or args.no_cache)
     # the user's own folder: where it cannot be used, the run goes on without
+    cache = args.cache if strict else default_cache()
+    return TreeOptions(
+        args.parser, args.lang, args.trusted, cache, strict_cache=strict, progress=progress
+    )
+
+
+def default_cache() -> str:
+    """The folder of parses where none is named."""
     base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    return CachedParser(parser, Path(base) / "tensormt" / "parses", strict=False)
+    return os.path.join(base, "tensormt", "parses")
 
 
-def load(args: argparse.Namespace) -> tuple[Corpus, Scorer]:
-    """The corpus, and a scorer with a parser where a metric needs trees."""
+def make_evaluator(
+    args: argparse.Namespace, metrics: Any = None, trees: Any = None, progress: Any = None
+) -> Evaluator:
+    """The evaluator of the arguments: metrics, source of trees, device, all checked."""
+    with loading("metrics", quiet=args.quiet):
+        from tensormt.evaluator import Evaluator
+
+        chosen = list(dict.fromkeys(args.metrics)) if metrics is None else metrics
+        source = tree_options(args, progress) if trees is None else trees
+        return Evaluator(chosen, source, choose_device(args.device))
+
+
+class Job(NamedTuple):
+    """What a command on files works with."""
+
+    corpus: Corpus
+    evaluator: Evaluator
+    names: dict[str, str]  # system → how it is shown
+    size: int  # segments at a time
+    parsing: ParseProgress
+
+
+def load(args: argparse.Namespace) -> Job:
+    """Check metrics and options, then open the files."""
     from tensormt.data.corpus import open_corpus
     from tensormt.data.files import Spool
-    from tensormt.scoring import Scorer
-    from tensormt.trees.sources import TreesAsText
 
-    device = choose_device(args.device)
     if args.chunk is not None and not 1 <= args.chunk <= _MOST_AT_ONCE:
         raise TensorMTError(
             f"--chunk {args.chunk}: expected a whole number from 1 to {_MOST_AT_ONCE:,}"
         )
-    scorer = Scorer(list(dict.fromkeys(args.metrics)), device=device)
+    parsing = ParseProgress()
     if args.trees:
         spool = Spool()  # what a pipe holds is seen from its beginning
         input, refs = ([spool.path(name) for name in names] for names in (args.input, args.refs))
+        evaluator = make_evaluator(args, trees=_trees_as_text([*input, *refs]))
         corpus = open_corpus(input, refs, args.docs, trees=True, segments=args.group)
-        scorer.trees = TreesAsText(_form([*input, *refs]))
     else:
+        evaluator = make_evaluator(args, progress=parsing)
         corpus = open_corpus(args.input, args.refs, args.docs)
-        scorer.trees = trees_for(args, scorer.metrics.values())
-    return corpus, scorer
+    return job(args, corpus, evaluator, parsing)
 
 
-def _form(paths: list[str]) -> str:
-    """What files of trees hold, CoNLL-U or brackets: all the same."""
+def job(
+    args: argparse.Namespace, corpus: Corpus, evaluator: Evaluator, parsing: ParseProgress
+) -> Job:
+    """What a command works with, given its corpus and evaluator."""
+    size = args.chunk or evaluator.chunk_size
+    return Job(corpus, evaluator, shown_names(corpus.systems), size, parsing)
+
+
+def _trees_as_text(paths: list[str]) -> TreesAsText:
+    """The reader of files of trees, CoNLL-U or brackets: all the same."""
     from tensormt.data.tree_files import form
+    from tensormt.trees.sources import TreesAsText
 
     forms = {form(path) == "conllu" for path in paths}
     if len(forms) > 1:
         raise TensorMTError("--trees: some files are CoNLL-U and some are not: give one kind")
-    return "conllu" if forms == {True} else "brackets"
+    return TreesAsText("conllu" if forms == {True} else "brackets")
 
 
 def input_files(args: argparse.Namespace) -> list[str]:
@@ -181,30 +233,17 @@ def input_files(args: argparse.Namespace) -> list[str]:
     return [name for name in (*named, args.parser) if name != "-"]
 
 
-def watch(trees: Any, bar: Progress) -> None:
-    """Show on the bar how many texts have been parsed, while a chunk is under way."""
-    if hasattr(trees, "progress"):
-        parsed = 0
-
-        def show(count: int) -> None:
-            nonlocal parsed
-            parsed += count
-            bar(0, f"{parsed:,} texts parsed" if parsed else "loading the parser")
-
-        trees.progress = show
-
-
-def tell(message: object) -> None:
+def print_message(message: object) -> None:
     """One line on standard error, with nothing in it that a terminal would obey."""
     print(f"tensormt: {printable(' '.join(str(message).split()))}", file=sys.stderr)
 
 
 @contextmanager
-def told_warnings() -> Iterator[None]:
+def printed_warnings() -> Iterator[None]:
     """Warnings of the package as one line each on standard error."""
 
     def show(message: Warning | str, *rest: Any, **more: Any) -> None:
-        tell(message)
+        print_message(message)
 
     with warnings.catch_warnings():
         warnings.simplefilter("default", UserWarning)
@@ -212,15 +251,7 @@ def told_warnings() -> Iterator[None]:
         yield
 
 
-def chunk_size(args: argparse.Namespace, scorer: Scorer) -> int:
-    """Segments at a time: as asked, else fewer where parsing takes most of the time."""
-    from tensormt.scoring import CHUNK
-
-    chosen: int | None = args.chunk
-    return chosen or (_PARSED_CHUNK if hasattr(scorer.trees, "parser") else CHUNK)
-
-
-def names(systems: list[str]) -> dict[str, str]:
+def shown_names(systems: list[str]) -> dict[str, str]:
     """System → how it is shown: its file name, or the whole path where two names are equal.
 
     A name that comes from within a file, such as sysid="a/b", stays whole.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tensormt.command import arguments
@@ -12,8 +13,6 @@ from tensormt.command.progress import Progress
 from tensormt.data import tables
 
 if TYPE_CHECKING:  # torch takes a second to import: only a command that runs needs it
-    from torch import Tensor
-
     from tensormt.metric import Metric
     from tensormt.significance import Comparison
 
@@ -72,37 +71,28 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
 
 
 def run(args: argparse.Namespace) -> int:
-    """Gather the statistics of all segments, compare, print."""
-    import torch
-
-    from tensormt.scoring import run as run_scorer
+    """Compute the statistics of all segments, compare, print."""
     from tensormt.significance import compare
+    from tensormt.statistics import Statistics
 
-    corpus, scorer = arguments.load(args)
-    shown = arguments.names(corpus.systems)
-    parts: dict[str, dict[str, list[Tensor]]] = {name: {} for name in shown.values()}
+    job = arguments.load(args)
+    corpus, parts = job.corpus, []
     with Progress(corpus.segments, "compare", quiet=args.quiet) as bar:
-        arguments.watch(scorer.trees, bar)
-        for chunk, found in run_scorer(scorer, corpus, arguments.chunk_size(args, scorer)):
-            for system, by_metric in found.items():
-                for spec, table in by_metric.items():
-                    parts[shown[system]].setdefault(spec, []).append(table)
-            bar(len(chunk))
-    statistics = {
-        name: {spec: torch.cat(rows) for spec, rows in found.items()}
-        for name, found in parts.items()
-    }
+        job.parsing.show_on(bar)
+        evaluator = job.evaluator.fit(corpus, job.size)
+        for segments, found in evaluator.run(corpus, job.size):
+            parts.append(replace(found, systems=list(job.names.values())))
+            bar(len(segments))
     results = compare(
-        statistics,
-        scorer.metrics,
+        Statistics.concat(parts),
         args.test,
         args.all_pairs,
         args.samples,
         args.seed,
         args.sacrebleu_p,
     )
-    signatures = {spec: scorer.signature(spec, corpus.references) for spec in scorer.metrics}
-    print(_report(args, results, scorer.metrics, signatures))
+    signatures = evaluator.signatures(corpus.references)
+    print(_report(args, results, evaluator.metrics, signatures))
     return 0
 
 

@@ -11,9 +11,9 @@ from tensormt.command import arguments
 from tensormt.errors import NoExplanation, TensorMTError
 
 if TYPE_CHECKING:  # torch takes a second to import: only a command that runs needs it
-    from tensormt.data.corpus import Chunk, Corpus
-    from tensormt.reporting import Explained
-    from tensormt.scoring import Scorer
+    from tensormt.evaluator import Evaluator
+    from tensormt.prepared import PreparedTexts
+    from tensormt.reporting.explained import Explained
 
 __all__ = ["add", "run"]
 
@@ -46,18 +46,23 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
 
 def run(args: argparse.Namespace) -> int:
     """Explain one segment of every system."""
-    corpus, scorer = arguments.load(args)
+    job = arguments.load(args)
+    corpus = job.corpus
     if not 1 <= args.segment <= corpus.segments:
         raise TensorMTError(
             f"--segment {args.segment}: expected a number from 1 to {corpus.segments}"
         )
-    chunk = next(corpus.chunks(1, args.segment - 1))
-    shown = arguments.names(corpus.systems)
-    scorer.count(corpus)  # scores may need counts over all references
-    found = {
-        name: {spec: _one(scorer, spec, chunk, system) for spec in scorer.metrics}
-        for system, name in shown.items()
+    segments = next(corpus.chunks(1, args.segment - 1))
+    evaluator = job.evaluator.fit(corpus)  # scores may need counts over all references
+    texts = evaluator.prepare(segments)
+    scores = evaluator.evaluate(segments, texts)
+    found: dict[str, dict[str, tuple[float, Explained | None]]] = {
+        name: {} for name in job.names.values()
     }
+    for spec in evaluator.metrics:
+        explained = _explained(evaluator, texts, spec)
+        for name, score, own in zip(found, scores.segments(spec)[:, 0], explained, strict=True):
+            found[name][spec] = float(score), own
     if args.format == "json":
         rows = {
             name: {spec: _plain(*both) for spec, both in metrics.items()}
@@ -65,38 +70,29 @@ def run(args: argparse.Namespace) -> int:
         }
         print(json.dumps({"segment": args.segment, "systems": rows}, ensure_ascii=False, indent=1))
         return 0
-    blocks = [_head(corpus, scorer, chunk, args.segment)]
-    for system, name in shown.items():
-        blocks.append(f"{name}: {scorer.texts([chunk.hyps[system]], chunk).lines(0)[0]}")
-        blocks += [_told(spec, *both, args.all) for spec, both in found[name].items()]
+    count = len(found)
+    head = [f"segment {args.segment} of {corpus.segments}"]
+    for number in range(corpus.references):
+        head.append(f"reference {number + 1}: {texts.lines(count + number)[0]}")
+    blocks = ["\n".join(head)]
+    for number, (name, metrics) in enumerate(found.items()):
+        blocks.append(f"{name}: {texts.lines(number)[0]}")
+        blocks += [_block(spec, *both, args.all) for spec, both in metrics.items()]
     print("\n\n".join(blocks))
     return 0
 
 
-def _one(scorer: Scorer, spec: str, chunk: Chunk, system: str) -> tuple[float, Explained | None]:
-    """The score of a segment and what was matched; None where the metric does not say it."""
-    from tensormt.reporting import explain
+def _explained(evaluator: Evaluator, texts: PreparedTexts, spec: str) -> list[Explained | None]:
+    """What was matched, for each system; None where the metric does not say it."""
+    from tensormt.reporting.explained import by_segment
 
-    metric = scorer.metrics[spec]
-    number = list(chunk.hyps).index(system)
-    hyps, refs = scorer.texts([*chunk.hyps.values(), *chunk.refs], chunk).sides(
-        metric.reads, len(chunk.hyps)
-    )
-    score = float(metric(hyps[number], refs)[0])
     try:
-        return score, explain(metric, hyps[number], refs)[0]
+        return [by_segment(each)[0] for each in evaluator.explain(texts, spec)]
     except NoExplanation:
-        return score, None
+        return [None] * len(texts.segments.outputs)
 
 
-def _head(corpus: Corpus, scorer: Scorer, chunk: Chunk, segment: int) -> str:
-    texts = scorer.texts(chunk.refs, chunk)
-    lines = [f"segment {segment} of {corpus.segments}"]
-    lines += [f"reference {k + 1}: {texts.lines(k)[0]}" for k in range(len(chunk.refs))]
-    return "\n".join(lines)
-
-
-def _told(spec: str, score: float, found: Explained | None, everything: bool) -> str:
+def _block(spec: str, score: float, found: Explained | None, everything: bool) -> str:
     """The items of one metric, a line for each different one."""
     if found is None:
         return f"{spec} {score:.4f}: this metric does not say what it matched"

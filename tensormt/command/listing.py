@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from tensormt.options import format_value
-from tensormt.registry import ENTRIES, MEANS
+from tensormt.registry import MEANS, metrics
 
 __all__ = ["add", "run"]
 
@@ -21,12 +21,12 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print one metric a block: an option a line, with its default, its values and its meaning."""
-    for name, entry in ENTRIES.items():
-        print(f"{name:5} {entry.summary}")
-        for option in entry.options:
+    """Print a block for each metric: its options with default, meaning and possible values."""
+    for name, metric in metrics():
+        print(f"{name:5} {metric.summary}")
+        for option in metric.options():
             setting = f"{option.name}={format_value(option.default)}"
-            print(f"      {setting:21} {option.meaning}: {option.words}")
+            print(f"      {setting:21} {option.help}: {option.expected}")
         print()
     for name, mean in MEANS.items():
         print(f"{name:5} the mean that we recommend: {mean}")

@@ -19,7 +19,7 @@ from importlib import import_module
 from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
 
-from tensormt.command.arguments import tell, told_warnings
+from tensormt.command.arguments import print_message, printed_warnings
 from tensormt.errors import TensorMTError
 from tensormt.version import __version__
 
@@ -64,7 +64,7 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """End with status 2."""
-        tell(f"{message[:500]} (see {self.prog} --help)")
+        print_message(f"{message[:500]} (see {self.prog} --help)")
         self.exit(2)
 
 
@@ -154,7 +154,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 stream.reconfigure(errors="backslashreplace")  # a terminal that has no ±
         given = sys.argv[1:] if arguments is None else list(arguments)
         args = build_parser(_wanted(given)).parse_args(given)
-        with told_warnings():
+        with printed_warnings():
             status: int = args.run(args)
         sys.stdout.flush()
         if _arrived:  # a library kept it for itself
@@ -169,12 +169,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if signal.getsignal(_arrived[0]) is _stop:
                 signal.signal(_arrived[0], signal.SIG_IGN)  # impatience adds no second line
             stopped = "Ctrl-C" if _arrived[0] == signal.SIGINT else "SIGTERM"
-            tell(f"stopped by {stopped}")
+            print_message(f"stopped by {stopped}")
             return 128 + _arrived[0]
         sentence = _sentence(error)
         if sentence is None:
             raise
-        tell(sentence)
+        print_message(sentence)
         return 2
     finally:
         sys.unraisablehook = unraisable

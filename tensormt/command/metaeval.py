@@ -8,11 +8,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tensormt.command import judged
+from tensormt.command import arguments, judged
+from tensormt.errors import TensorMTError
 
 if TYPE_CHECKING:  # torch takes a second to import: only a command that runs needs it
     from tensormt.metaeval.config import PairwiseTest, Plan, Row
-    from tensormt.metaeval.wmt_tables import Judged, Table
+    from tensormt.metaeval.judged_sets import Judged
+    from tensormt.metaeval.wmt_tables import Table
 
 EXAMPLES = """
 examples:
@@ -91,12 +93,16 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the agreement of every metric with every human score."""
+    """Print the correlation of every metric with every human score."""
     from tensormt.metaeval.runner import measure, pairwise_tests
     from tensormt.metaeval.wmt_tables import make_table
 
+    if args.plots:
+        from tensormt.figures import check_matplotlib
+
+        check_matplotlib()
     plan = _plan(args)
-    sets = judged.test_sets(args)
+    sets = _test_sets(args)
     if args.table:
         firsts = [parts[0] for parts in sets]
         table = make_table(firsts, args.table, plan)
@@ -116,6 +122,52 @@ def run(args: argparse.Namespace) -> int:
         _draw(args, sets, None)
     print(_render(args, rows, tests))
     return 0
+
+
+def _test_sets(args: argparse.Namespace) -> list[list[Judged]]:
+    """The language pairs (or the one test set), each once for every human score."""
+    from tensormt.metaeval import judged_sets
+    from tensormt.metaeval.scores import evaluate_metrics
+    from tensormt.metaeval.sweep import sweep
+
+    if args.permutations < 1:
+        raise TensorMTError(f"--permutations {args.permutations}: expected at least 1")
+    folder = Path(args.data[0]).is_dir()
+    if args.scores or folder:
+        what = "--scores goes with one file of human scores" if args.scores else "name one folder"
+        if len(args.data) != 1:
+            raise TensorMTError(f"{what}, got {len(args.data)}: {' '.join(args.data)}")
+    if args.scores:
+        return [judged_sets.judged_score_files(args.data[0], args.scores, args.docs)]
+    if folder and (args.min_references != 1 or args.max_references is not None):
+        raise TensorMTError("a folder names its references: choose them with --references")
+    metrics, selection = sweep(args.metrics, args.orders), judged.selection(args)
+    progress = arguments.ParseProgress()
+    if folder:
+        evaluator = arguments.make_evaluator(args, metrics, progress=progress)
+        with judged.parsing(args, progress):
+            return judged_sets.judged_folder(
+                args.data[0],
+                evaluator,
+                selection,
+                pairs=args.lp,
+                references=args.references,
+                stored=args.stored,
+                write_to=args.write_scores,
+                prefixed=not args.table,
+            )
+    from tensormt.data.human_scores import read_jsonl
+
+    if not args.trees:
+        evaluator = arguments.make_evaluator(args, metrics, progress=progress)
+    segments = selection.select(read_jsonl(*args.data))
+    if args.trees:
+        trees = judged.trees_for(args, segments)
+        evaluator = arguments.make_evaluator(args, metrics, trees)
+    selection.human_tables(segments)  # unknown names are an error before anything is scored
+    with judged.parsing(args, progress):
+        scores = evaluate_metrics(evaluator, segments)
+    return [judged_sets.judged_segments(Path(args.data[0]).name, segments, scores, selection)]
 
 
 def _plan(args: argparse.Namespace) -> Plan:

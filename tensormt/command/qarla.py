@@ -4,14 +4,14 @@ import argparse
 from dataclasses import asdict
 from pathlib import Path
 
-from tensormt.command.judged import add_data_options, human_tables, prepare, read_data
+from tensormt.command import arguments, judged
+from tensormt.data.human_scores import read_jsonl
 from tensormt.data.tables import formatted, json_text
 from tensormt.errors import TensorMTError
 from tensormt.kernels.queen_counts import TRIPLES
 from tensormt.metaeval.format import number
-from tensormt.qarla.from_texts import PAPERS_OWN, bed_from_texts, is_papers_own
+from tensormt.qarla.from_texts import PAPERS_OWN, bed_from_segments, is_papers_own
 from tensormt.qarla.summary import Options, Report, make_report
-from tensormt.registry import make
 
 EXAMPLES = f"""
 examples:
@@ -34,7 +34,7 @@ def add(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> No
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    add_data_options(parser)
+    judged.add_data_options(parser)
     parser.add_argument(
         "--include",
         nargs="+",
@@ -66,18 +66,25 @@ def add(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> No
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print what QARLA says of a test bed."""
+    """Print KING, QUEEN and JACK of a test set."""
     if args.plots:
-        from tensormt.qarla.plots import check_plots
+        from tensormt.figures import check_matplotlib
 
-        check_plots()
-    test = read_data(args)
-    human = human_tables(args, test) if args.human else {}
-    metrics = {name: None if is_papers_own(name) else make(name) for name in args.metrics}
-    texts = prepare(args, test, [metric for metric in metrics.values() if metric is not None])
-    bed = bed_from_texts(test, metrics, texts)
+        check_matplotlib()
+    names = list(dict.fromkeys(args.metrics))
+    ours = [name for name in names if not is_papers_own(name)]
+    progress, selection, evaluator = arguments.ParseProgress(), judged.selection(args), None
+    if ours and not args.trees:
+        evaluator = arguments.make_evaluator(args, ours, progress=progress)
+    segments = selection.select(read_jsonl(*args.data))
+    if ours and args.trees:
+        evaluator = arguments.make_evaluator(args, ours, judged.trees_for(args, segments))
+    human = selection.human_tables(segments) if args.human else {}
+    subsets = _subsets(args.subset)
+    with judged.parsing(args, progress):
+        bed = bed_from_segments(segments, names, evaluator)
     options = Options(args.triples, not args.literal, tuple(args.include), tuple(args.exclude))
-    report = make_report(bed, test.systems, options, _subsets(args.subset), human)
+    report = make_report(bed, segments.systems, options, subsets, human)
     if args.plots:
         from tensormt.qarla.plots import save_plots
 

@@ -5,16 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from typing import TYPE_CHECKING, Any
 
 from tensormt.command import arguments
 from tensormt.command.progress import Progress
 from tensormt.data.atomic_write import output_path
 from tensormt.errors import TensorMTError
-
-if TYPE_CHECKING:  # torch takes a second to import: only a command that runs needs it
-    from tensormt.data.corpus import Corpus
-    from tensormt.scoring import Scorer
 
 __all__ = ["add", "run"]
 
@@ -55,19 +50,18 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
 
 
 def run(args: argparse.Namespace) -> int:
-    """Gather, and write the page."""
+    """Collect what the page shows, and write it."""
     from tensormt.reporting.build import build
-    from tensormt.reporting.collect import gather
+    from tensormt.reporting.collect import collect
 
     count = None if args.trees_for == "all" else _number(args.trees_for)
     output_path(args.output, arguments.input_files(args))
-    corpus, scorer, human, present = _load(args)
-    shown = arguments.names(corpus.systems)
+    job = _load(args)
+    corpus = job.corpus
     with Progress(corpus.segments, "report", quiet=args.quiet) as bar:
-        arguments.watch(scorer.trees, bar)
-        size = arguments.chunk_size(args, scorer)
-        gathered = gather(scorer, corpus, list(shown.values()), size, bar, present)
-    path = build(gathered, args.output, human, count, args.title)
+        job.parsing.show_on(bar)
+        collected = collect(job.evaluator, corpus, list(job.names.values()), job.size, bar)
+    path = build(collected, args.output, count, args.title)
     print(f"{path}: {corpus.segments:,} segments, {path.stat().st_size:,} bytes", file=sys.stderr)
     return 0
 
@@ -78,24 +72,17 @@ def _number(text: str) -> int:
     return int(text)
 
 
-def _load(args: argparse.Namespace) -> tuple[Corpus, Scorer, dict[str, Any], Any]:
-    """Corpus, scorer, human scores, where outputs are; a judged set is told by its rows."""
+def _load(args: argparse.Namespace) -> arguments.Job:
+    """Corpus and evaluator; a file of rows with outputs by system is a judged set."""
     if len(args.input) > 1 or args.refs or not _is_judged(args.input[0]):
-        return (*arguments.load(args), {}, None)
-    import numpy as np
-
+        return arguments.load(args)
     from tensormt.data.corpus import Corpus
     from tensormt.data.human_scores import read_jsonl
-    from tensormt.scoring import Scorer
 
-    test = read_jsonl(args.input[0])
-    most = max(len(refs) for refs in test.references)
-    refs = [[row[k] if k < len(row) else None for row in test.references] for k in range(most)]
-    hyps: dict[str, Any] = dict(zip(test.systems, test.outputs, strict=True))
-    scorer = Scorer(list(dict.fromkeys(args.metrics)), device=arguments.choose_device(args.device))
-    scorer.trees = arguments.trees_for(args, scorer.metrics.values())
-    present = np.array([[line is not None for line in lines] for lines in test.outputs])
-    return Corpus.of_lists(hyps, refs, test.documents), scorer, test.human, present
+    parsing = arguments.ParseProgress()
+    evaluator = arguments.make_evaluator(args, progress=parsing)
+    corpus = Corpus.from_segments(read_jsonl(args.input[0]))
+    return arguments.job(args, corpus, evaluator, parsing)
 
 
 def _is_judged(path: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tensormt.command import arguments
@@ -14,9 +15,8 @@ from tensormt.data.segment_writer import SegmentWriter
 from tensormt.errors import TensorMTError
 
 if TYPE_CHECKING:
-    from tensormt.data.corpus import Corpus
     from tensormt.metric import Metric
-    from tensormt.scoring import Scorer, Sums
+    from tensormt.statistics import Totals
 
 __all__ = ["add", "run"]
 
@@ -60,84 +60,78 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
 
 def run(args: argparse.Namespace) -> int:
     """Score, and print one table or object."""
-    from tensormt.scoring import Sums
-    from tensormt.scoring import run as run_scorer
+    from tensormt.statistics import Totals
 
     if args.resume and not args.segments:
         raise TensorMTError("--resume goes with --segments OUT: name the file to go on with")
-    corpus, scorer = arguments.load(args)
-    if args.documents and not corpus.has_docs:
+    job = arguments.load(args)
+    corpus = job.corpus
+    if args.documents and not corpus.has_documents:
         raise TensorMTError(
             "--documents needs document ids: give --docs FILE, rows with doc, or XML"
         )
-    shown = arguments.names(corpus.systems)
-    size = arguments.chunk_size(args, scorer)
     writer = None
     if args.segments:
-        mark = _fingerprint(corpus, scorer, size, shown, args.documents)
         inputs = arguments.input_files(args)
-        writer = SegmentWriter(args.segments, mark, list(scorer.metrics), args.resume, inputs)
-    sums = Sums.of_state(writer.kept) if writer and writer.kept else Sums()
+        metrics = list(job.evaluator.metrics)
+        writer = SegmentWriter(args.segments, _fingerprint(args, job), metrics, args.resume, inputs)
+    totals = Totals.from_json(writer.kept if writer and writer.kept else {})
     start = writer.done if writer else 0
     with Progress(corpus.segments, "score", quiet=args.quiet) as bar:
         bar(start)
-        arguments.watch(scorer.trees, bar)
-        for chunk, found in run_scorer(scorer, corpus, size, start):
-            found = {shown[system]: by_metric for system, by_metric in found.items()}
-            sums.add(found, chunk.docs if args.documents else None)
+        job.parsing.show_on(bar)
+        evaluator = job.evaluator.fit(corpus, job.size)
+        for segments, found in evaluator.run(corpus, job.size, start):
+            found = replace(found, systems=list(job.names.values()))
+            totals.add(found, documents=args.documents)
             if writer:
-                scores = {
-                    name: {m: s.numpy() for m, s in scorer.segment_scores(table).items()}
-                    for name, table in found.items()
+                scores = {name: found.segments(name).numpy() for name in evaluator.metrics}
+                by_system = {
+                    system: {name: table[k] for name, table in scores.items()}
+                    for k, system in enumerate(found.systems)
                 }
-                writer.add(chunk.start, chunk.docs, scores, sums.state())
-            bar(len(chunk))
+                writer.add(segments.number(0), segments.documents, by_system, totals.to_json())
+            bar(len(segments))
     if writer:
         writer.finish()
-    print(_report(args, corpus, scorer, sums, list(shown.values())))
+    print(_report(args, job, totals))
     return 0
 
 
-def _fingerprint(
-    corpus: Corpus, scorer: Scorer, size: int, shown: dict[str, str], documents: bool
-) -> str:
+def _fingerprint(args: argparse.Namespace, job: arguments.Job) -> str:
     """A hash of all that the segment file depends on."""
-    from tensormt.trees.sources import TreesAsText
-
-    given = isinstance(scorer.trees, TreesAsText)
-    facts = [corpus.digest, size, list(shown.values()), given, list(scorer.metrics)]
-    facts.append("words" if documents else False)  # sums of documents, where they are asked for
-    facts += [scorer.signature(spec, corpus.references) for spec in scorer.metrics]
+    facts = [job.corpus.digest, job.size, list(job.names.values()), args.trees]
+    facts += [list(job.evaluator.metrics), "words" if args.documents else False]
+    facts += job.evaluator.signatures(job.corpus.references).values()
     return hashlib.blake2b(json.dumps(facts).encode(), digest_size=16).hexdigest()
 
 
-def _report(
-    args: argparse.Namespace, corpus: Corpus, scorer: Scorer, sums: Sums, systems: list[str]
-) -> str:
-    specs = list(scorer.metrics)
-    signatures = {spec: scorer.signature(spec, corpus.references) for spec in specs}
-    zero = dict.fromkeys(specs, 0.0)  # a corpus without segments
-    scores = sums.scores(scorer.metrics)
-    documents = sums.document_scores(scorer.metrics) if args.documents else {}
+def _report(args: argparse.Namespace, job: arguments.Job, totals: Totals) -> str:
+    metrics = job.evaluator.metrics
+    signatures = job.evaluator.signatures(job.corpus.references)
+    scores = {name: totals.corpus_scores(metrics, name) for name in job.names.values()}
+    documents = {
+        name: totals.document_scores(metrics, name)
+        for name in (job.names.values() if args.documents else ())
+    }
     if args.format == "json":
         found = {
             name: {
-                spec: {"score": scores.get(name, zero)[spec], "signature": signatures[spec]}
-                for spec in specs
+                spec: {"score": score, "signature": signatures[spec]}
+                for spec, score in by_metric.items()
             }
-            for name in systems
+            for name, by_metric in scores.items()
         }
-        report = {"systems": found, "segments": corpus.segments}
+        report = {"systems": found, "segments": job.corpus.segments}
         if args.documents:
             report["documents"] = documents
         return tables.json_text(report)
-    rows = [["system", *specs]]
-    for name in systems:
-        entries = {name: scores.get(name, zero)}
+    rows = [["system", *metrics]]
+    for name, by_metric in scores.items():
+        entries = {name: by_metric}
         entries |= {f"  {doc}": found for doc, found in documents.get(name, {}).items()}
-        for title, found_scores in entries.items():
-            cells = (cell(metric, found_scores[m]) for m, metric in scorer.metrics.items())
-            rows.append([title, *cells])
+        for title, values in entries.items():
+            rows.append([title, *(cell(metric, values[m]) for m, metric in metrics.items())])
     table = tables.formatted(rows, args.format)
     return "\n".join([table, "", *signatures.values()]) if args.format == "text" else table
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -161,8 +160,7 @@ def _columns(args: argparse.Namespace) -> Any:
 
 def _settings(args: argparse.Namespace) -> dict[str, Any]:
     """The options of a job that say how trees are made, and where."""
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    cache = args.cache or os.path.join(base, "tensormt", "parses")
+    cache = args.cache or arguments.default_cache()
     # a worker sees the devices that are its own; on Ray this machine may have none
     device = "cuda" if args.gpus_per_worker else arguments.choose_device(args.device)
     return {

@@ -1,4 +1,4 @@
-"""Parallel input in chunks: hypotheses of several systems, references, documents, aligned.
+"""Corpus: segments in chunks, from text files, rows, mteval markup or memory.
 
 Text files (one segment a line, `.gz` too), rows with their own references (`.jsonl`, `.tsv`) and
 mteval or WMT markup (`.sgm`, `.sgml`, `.xml`) become one `Corpus`, which hands out chunks of
@@ -15,29 +15,20 @@ from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
 
+import numpy as np
+
 from tensormt.data import files, tree_files
 from tensormt.data.row_reader import rows
 from tensormt.data.sgml import Markup, read_markup
 from tensormt.errors import TensorMTError
+from tensormt.segments import Segments, check_sizes, reference_streams
 
-__all__ = ["Chunk", "Corpus", "Source", "open_corpus"]
+__all__ = ["Corpus", "Source", "open_corpus"]
 
 MARKUP = {".sgm", ".sgml", ".xml"}
 ROWS = {".jsonl", ".tsv"}
 
 Lines = list[str | None]
-
-
-class Chunk(NamedTuple):
-    """Segments start, start + 1, …: hypotheses by system, R lists of references, document ids."""
-
-    start: int
-    hyps: dict[str, list[str]]
-    refs: list[list[str | None]]
-    docs: list[str] | None
-
-    def __len__(self) -> int:
-        return len(self.refs[0])
 
 
 class Block(NamedTuple):
@@ -63,7 +54,14 @@ class Source(NamedTuple):
 
 
 class Corpus:
-    """Aligned sources: systems from some, references from some, perhaps documents from one."""
+    """Where segments come from, chunk by chunk: systems, references and documents of files.
+
+    Args:
+        hyps: Files of hypotheses.
+        refs: Files of references.
+        docs: The file that names documents.
+        paths: All files, for `digest`.
+    """
 
     def __init__(
         self,
@@ -77,23 +75,20 @@ class Corpus:
         self.systems = [system for source in hyps for system in source.systems]
         self.references = sum(source.refs for source in refs)
         self.segments = self._hyps[0].size
-        self.has_docs = docs is not None
+        self.has_documents = docs is not None
+        self.human: dict[str, np.ndarray] = {}
+        self._missing: str | None = ""  # what an output that a file lacks becomes
 
     @classmethod
-    def of_lists(
-        cls,
-        hyps: dict[str, Sequence[str | None]],
-        refs: Sequence[Sequence[str | None]],
-        docs: Sequence[str] | None = None,
-    ) -> Corpus:
-        """A corpus that lies in memory: refs[k][i] is reference k of segment i."""
-        sizes = {f"hypothesis {name!r}": len(lines) for name, lines in hyps.items()}
-        sizes |= {f"reference {k}": len(lines) for k, lines in enumerate(refs, 1)}
-        sizes |= {} if docs is None else {"the list of documents": len(docs)}
-        check_sizes(sizes, "segments")
-        size = next(iter(sizes.values()))
-        own = _listed("", list(hyps), list(hyps.values()), refs, docs, size)
-        return cls([own], [own], None if docs is None else own)
+    def from_segments(cls, segments: Segments) -> Corpus:
+        """Make a corpus of segments that lie in memory."""
+        outputs, documents = segments.outputs, segments.documents
+        own = _listed(
+            "", list(outputs), list(outputs.values()), segments.references, documents, len(segments)
+        )
+        corpus = cls([own], [own], None if documents is None else own)
+        corpus.human, corpus._missing = segments.human, None
+        return corpus
 
     @cached_property
     def digest(self) -> str:
@@ -106,56 +101,44 @@ class Corpus:
             digest.update(b"\0")
         return digest.hexdigest()
 
-    def chunks(self, size: int, start: int = 0, hyps: bool = True) -> Iterator[Chunk]:
-        """Chunks of at most `size` segments from `start` on; `hyps=False` leaves these out."""
+    def chunks(self, size: int, start: int = 0, hyps: bool = True) -> Iterator[Segments]:
+        """Iterate over chunks of at most `size` segments.
+
+        Args:
+            size: Segments at a time.
+            start: Position of the first segment.
+            hyps: Whether hypotheses are read too.
+
+        Raises:
+            TensorMTError: If a segment has no reference.
+        """
         needed = {id(s): s for s in (*(self._hyps if hyps else ()), *self._refs)}
         if self._docs is not None:
             needed[id(self._docs)] = self._docs
         readers = {key: source.blocks(start, size) for key, source in needed.items()}
         while start < self.segments:
             blocks = {key: next(reader) for key, reader in readers.items()}
-            own = [lines for s in self._hyps if hyps for lines in blocks[id(s)].hyps]
-            chunk = Chunk(
-                start,
-                {
-                    name: [line or "" for line in lines]
-                    for name, lines in zip(self.systems, own, strict=hyps)
-                },
-                [lines for source in self._refs for lines in blocks[id(source)].refs],
-                None
-                if self._docs is None
-                else [doc or "" for doc in blocks[id(self._docs)].docs or ()],
+            own = [
+                [self._missing if line is None else line for line in lines]
+                for source in self._hyps
+                if hyps
+                for lines in blocks[id(source)].hyps
+            ]
+            references = [lines for source in self._refs for lines in blocks[id(source)].refs]
+            documents = None
+            if self._docs is not None:
+                documents = [doc or "" for doc in blocks[id(self._docs)].docs or ()]
+            stop = start + len(references[0])
+            segments = Segments(
+                dict(zip(self.systems, own, strict=hyps)),
+                references,
+                documents,
+                human={name: table[:, start:stop] for name, table in self.human.items()},
+                numbers=range(start, stop),
             )
-            missing = _blanks(chunk.refs)
-            if missing:
-                raise TensorMTError(
-                    f"segment {start + missing[0] + 1} has no reference: every segment needs at "
-                    "least one line that is not empty"
-                )
-            yield chunk
+            segments.check_references()
+            yield segments
             start += size
-
-
-def _blanks(streams: Sequence[Sequence[str | None]]) -> list[int]:
-    """The places at which all streams are blank or have no line."""
-    first, *others = streams
-    lines = [line for line in first if line]
-    if len(lines) == len(first) and not any(map(str.isspace, lines)):  # nearly always
-        return []
-    places = [k for k, line in enumerate(first) if not line or line.isspace()]
-    for other in others:
-        places = [k for k in places if not (line := other[k]) or line.isspace()]
-    return places
-
-
-def check_sizes(sizes: dict[str, int], unit: str) -> None:
-    """Raise unless all have the same number of segments."""
-    (first, count), *rest = sizes.items()
-    for name, other in rest:
-        if other != count:
-            raise TensorMTError(
-                f"{name} has {other} {unit}, {first} has {count}: they must align one to one"
-            )
 
 
 def open_corpus(
@@ -265,10 +248,11 @@ def _row_source(path: str, name: str, role: str) -> Source:
     def blocks(start: int, size: int) -> Iterator[Block]:
         rest = islice(rows(path), start, None)
         while part := list(islice(rest, size)):
-            refs: list[Lines] = [
-                [row.refs[k] if k < len(row.refs) else None for row in part] for k in range(most)
-            ]
-            yield Block([[row.hyp for row in part]], refs, [row.doc for row in part])
+            # every block has as many streams as the whole file
+            refs = reference_streams(
+                [[*row.refs, *[None] * (most - len(row.refs))] for row in part]
+            )
+            yield Block([[row.hyp for row in part]], refs[:most], [row.doc for row in part])
 
     return Source(name, [name], most, documents, size, blocks)
 

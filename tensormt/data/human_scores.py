@@ -13,99 +13,40 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import torch
-from torch import Tensor
+import numpy as np
 
 from tensormt.data import files
 from tensormt.data.row_reader import document, strings
 from tensormt.errors import TensorMTError
+from tensormt.segments import Segments
 
 
-@dataclass(frozen=True)
-class TestSet:
-    """N segments with their references, the outputs of S systems and what people say of them."""
+def read_jsonl(*paths: str | Path) -> Segments:
+    """Read one or more JSONL files as one test set with human scores.
 
-    __test__ = False  # not a test case, whatever its name begins with
-
-    documents: list[str]  # [N]
-    references: list[list[str]]  # [N], each of one or more
-    systems: list[str]  # [S]
-    outputs: list[list[str | None]]  # [S][N]; None: no output
-    human: dict[str, Tensor]  # float64 [S,N]; NaN: no score
-
-    def __len__(self) -> int:
-        return len(self.documents)
-
-    def scores(self, name: str) -> Tensor:
-        """Return the human scores of that name, float64 [S,N], or say which there are."""
-        if name not in self.human:
-            known = ", ".join(self.human) or "none at all"
-            raise TensorMTError(f"there is no human score {name!r}: the test set has {known}")
-        return self.human[name]
-
-    def document_numbers(self) -> tuple[Tensor, list[str]]:
-        """Return the number of each segment's document, int64 [N], and the documents' names [D]."""
-        numbers: dict[str, int] = {}
-        index = [numbers.setdefault(name, len(numbers)) for name in self.documents]
-        return torch.tensor(index, dtype=torch.int64), list(numbers)
-
-    def select(
-        self,
-        *,
-        least_references: int = 1,
-        most_references: int | None = None,
-        without: Sequence[str] = (),
-    ) -> TestSet:
-        """Keep segments with enough references, of each the first few, and not every system."""
-        for most, what in ((least_references, "least"), (most_references, "most")):
-            if most is not None and most < 1:
-                raise TensorMTError(f"at {what} {most} references: expected 1 or more")
-        for name in without:
-            if name not in self.systems:
-                raise TensorMTError(
-                    f"there is no system {name!r} to leave out: {', '.join(self.systems)}"
-                )
-        segments = [i for i, refs in enumerate(self.references) if len(refs) >= least_references]
-        rows = [k for k, name in enumerate(self.systems) if name not in without]
-        if not segments or not rows:
-            raise TensorMTError(
-                f"nothing is left with at least {least_references} references and without"
-                f" {list(without)}: ask for less"
-            )
-        return replace(
-            self,
-            documents=[self.documents[i] for i in segments],
-            references=[self.references[i][:most_references] for i in segments],
-            systems=[self.systems[k] for k in rows],
-            outputs=[[self.outputs[k][i] for i in segments] for k in rows],
-            human={name: table[rows][:, segments] for name, table in self.human.items()},
-        )
-
-
-def read_jsonl(*paths: str | Path) -> TestSet:
-    """Read one or more JSONL files as one test set."""
+    Raises:
+        TensorMTError: If a line is not such an object; the message names file and line.
+    """
     rows = [row for path in paths for row in _rows(files.rereadable(str(path)))]
     if not rows:
         raise TensorMTError(f"{', '.join(map(str, paths))}: no segment, expected one a line")
     systems = sorted({name for row in rows for name in row.outputs})
     names = sorted({key for row in rows for own in row.scores.values() for key in own})
     human = {
-        name: torch.tensor(
+        name: np.array(
             [[row.scores.get(s, {}).get(name, math.nan) for row in rows] for s in systems],
-            dtype=torch.float64,
+            np.float64,
         )
         for name in names
     }
-    return TestSet(
-        [row.doc for row in rows],
+    return Segments.from_rows(
+        {system: [row.outputs.get(system) for row in rows] for system in systems},
         [row.refs for row in rows],
-        systems,
-        [[row.outputs.get(system) for row in rows] for system in systems],
-        human,
+        documents=[row.doc for row in rows],
+        human=human,
     )
 
 
@@ -190,7 +131,7 @@ def read_scores(path: str | Path) -> dict[str, list[float]]:
 
 def align_scores(
     paths: Sequence[str | Path], systems: Sequence[str] | None = None
-) -> tuple[list[str], list[Tensor]]:
+) -> tuple[list[str], list[np.ndarray]]:
     """Read score files as tables float64 [S,N] over the systems that all of them have.
 
     ``systems`` narrows them further; the order is that of the first file.
@@ -209,9 +150,7 @@ def align_scores(
             raise TensorMTError(
                 f"{path} has {size} scores a system, {paths[0]} has {sizes[0]}: they must align"
             )
-    tables = [
-        torch.tensor([scores[name] for name in common], dtype=torch.float64) for scores in read
-    ]
+    tables = [np.array([scores[name] for name in common], np.float64) for scores in read]
     return common, tables
 
 

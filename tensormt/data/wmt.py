@@ -19,12 +19,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import torch
-from torch import Tensor
+import numpy as np
 
 from tensormt.data import files
-from tensormt.data.human_scores import TestSet, read_documents, read_scores
+from tensormt.data.human_scores import read_documents, read_scores
 from tensormt.errors import TensorMTError
+from tensormt.segments import Segments
 
 __all__ = ["WMTSet", "language_pairs", "read_folder", "write_scores"]
 
@@ -37,11 +37,11 @@ class WMTSet:
     """The test set of one language pair, and what other metrics say of it."""
 
     pair: str
-    test: TestSet
+    test: Segments
     references: list[str]  # names of those used
-    stored: dict[str, Tensor]  # by metric: segment scores, float64 [S,N]; NaN: there are none
-    human_systems: dict[str, Tensor]  # by human score: published system scores, float64 [S]
-    stored_systems: dict[str, Tensor]  # by metric
+    stored: dict[str, np.ndarray]  # by metric: segment scores, float64 [S,N]; NaN: there are none
+    human_systems: dict[str, np.ndarray]  # by human score: published system scores, float64 [S]
+    stored_systems: dict[str, np.ndarray]  # by metric
 
 
 def language_pairs(folder: str | Path) -> list[str]:
@@ -80,25 +80,23 @@ def read_folder(
         for name, path in _score_files(_part(folder, "human-scores"), f"{pair}.", "sys").items()
         if name in human
     }
-    refs = [[texts[name][n] for name in used] for n in range(count)]
-    test = TestSet(
+    test = Segments(
+        {name: outputs[name] for name in systems},
+        [texts[name] for name in used],
         documents,
-        [[text for text in row if text] for row in refs],
-        systems,
-        [outputs[name] for name in systems],
-        human,
+        human=human,
     )
-    for number, row in enumerate(test.references, 1):
+    for number, row in enumerate(test.reference_rows(), 1):
         if not row:
             raise TensorMTError(f"{folder}: segment {number} of {pair} has no reference")
-    found: dict[str, dict[str, Tensor]] = {"seg": {}, "sys": {}}
+    found: dict[str, dict[str, np.ndarray]] = {"seg": {}, "sys": {}}
     for level, by_metric in found.items() if stored else ():
         for name, path in _score_files(Path(folder) / "metric-scores" / pair, "", level).items():
             metric, _, suffix = name.rpartition("-")
             needs = {"all": set(texts), "src": set[str]()}.get(suffix, set(suffix.split(".")))
             if metric and needs <= set(used):
                 by_metric[metric] = _table(path, systems, count if level == "seg" else 1)
-    none = torch.full((len(systems), count), math.nan, dtype=torch.float64)
+    none = np.full((len(systems), count), math.nan)
     of_systems = {name: table[:, 0] for name, table in found["sys"].items()}
     segments = {name: found["seg"].get(name, none) for name in (*found["seg"], *found["sys"])}
     return WMTSet(pair, test, used, segments, published, of_systems)
@@ -176,7 +174,7 @@ def _score_files(folder: Path, head: str, level: str = "seg") -> dict[str, Path]
     }
 
 
-def _table(path: Path, systems: Sequence[str], count: int) -> Tensor:
+def _table(path: Path, systems: Sequence[str], count: int) -> np.ndarray:
     """A score file as float64 [S,N]; systems that it lacks have no score."""
     scores = read_scores(path)
     size = len(next(iter(scores.values())))
@@ -186,4 +184,4 @@ def _table(path: Path, systems: Sequence[str], count: int) -> Tensor:
             " documents, or one in all in a file .sys.score"
         )
     none = [math.nan] * count
-    return torch.tensor([scores.get(name, none) for name in systems], dtype=torch.float64)
+    return np.array([scores.get(name, none) for name in systems], np.float64)

@@ -1,14 +1,11 @@
-"""Reference lengths and the brevity penalty, as BLEU defines them (Papineni et al. 2002).
-
-BP = exp(1 - r/c) if c < r else 1
-"""
+"""The closest reference length, as BLEU defines it (Papineni et al. 2002)."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
 
-__all__ = ["brevity_penalty", "closest"]
+__all__ = ["closest"]
 
 
 def closest(hyp: Tensor, refs: Tensor) -> Tensor:
@@ -22,10 +19,3 @@ def closest(hyp: Tensor, refs: Tensor) -> Tensor:
         rank = ((ref - hyp).abs() << 32) + ref
         best = torch.where(ref > 0, torch.minimum(best, rank), best)
     return best & ((1 << 32) - 1)
-
-
-def brevity_penalty(hyp: Tensor, ref: Tensor) -> Tensor:
-    """BP of hypothesis and reference lengths [...], float64 [...]; 0 for an empty hypothesis."""
-    hyp, ref = hyp.double(), ref.double()
-    # the ratio of an empty hypothesis is infinite: exp gives its 0
-    return torch.where(hyp < ref, torch.exp(1 - ref / hyp), 1.0)

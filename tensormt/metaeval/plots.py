@@ -13,8 +13,9 @@ import torch
 
 from tensormt.figures import new_figure, save_figure
 from tensormt.metaeval.correlation import pearson
+from tensormt.metaeval.judged_sets import Judged
 from tensormt.metaeval.scores import Scores, means
-from tensormt.metaeval.wmt_tables import Judged, Table, Task
+from tensormt.metaeval.wmt_tables import Table, Task
 
 
 def save_plots(sets: Sequence[Judged], table: Table | None, folder: Path) -> list[Path]:

@@ -12,17 +12,17 @@ each.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
 
 import torch
 from torch import Tensor
 
-from tensormt.data.human_scores import TestSet
+from tensormt.data.corpus import Corpus
+from tensormt.evaluator import Evaluator
 from tensormt.kernels.kendall import round_for_ties
 from tensormt.metaeval.grouping import agreement, document_means, system_agreement
-from tensormt.metric import Metric
-from tensormt.prepared import Texts, signature
-from tensormt.trees.sources import TreeSource
+from tensormt.segments import Segments
+from tensormt.statistics import Statistics
 
 LEVELS = ("segment", "document", "system", "mean")
 
@@ -82,30 +82,27 @@ def means(table: Tensor, times: Tensor | None = None) -> Tensor:
     return round_for_ties(weights @ table.nan_to_num().T / (weights @ real.T))
 
 
-def score_metric(metric: Metric[Any], name: str, test: TestSet, texts: Texts) -> Scores:
-    """Score all systems of a test set with its texts, as `collect_texts` gives them."""
-    hyps, refs = texts.sides(metric.reads, len(test.systems))
-    statistics = torch.stack([metric.statistics(hyp, refs) for hyp in hyps]).cpu()
-    present = torch.tensor([[text is not None for text in outputs] for outputs in test.outputs])
-    segments = metric.score(statistics, segment=True).masked_fill(~present, torch.nan)
-    return Scores(
-        name,
-        signature(metric, len(refs), texts.trees),  # type: ignore[arg-type]
-        segments,
-        statistics.masked_fill(~present[..., None], 0),
-        lambda sums: metric.score(sums, segment=False),
-    )
+def evaluate_metrics(evaluator: Evaluator, segments: Segments) -> list[Scores]:
+    """Score all systems of a test set with all metrics of an evaluator.
 
-
-def collect_texts(
-    test: TestSet, trees: TreeSource | None = None, device: str | torch.device | None = None
-) -> Texts:
-    """Gather every text of a test set: a stream for each system, then for each reference."""
-    most = max(len(refs) for refs in test.references)
-    references = [
-        [refs[k] if k < len(refs) else None for refs in test.references] for k in range(most)
+    Args:
+        evaluator: Metrics with their source of trees.
+        segments: The test set; outputs that are None are left out.
+    """
+    corpus = Corpus.from_segments(segments)
+    evaluator = evaluator.fit(corpus)
+    found = Statistics.concat([statistics for _, statistics in evaluator.run(corpus)])
+    signatures = evaluator.signatures(len(segments.references))
+    return [
+        Scores(
+            name,
+            signatures[name],
+            found.segments(name),
+            found.tables[name],
+            partial(metric.score, segment=False),
+        )
+        for name, metric in evaluator.metrics.items()
     ]
-    return Texts([*test.outputs, *references], trees, device)
 
 
 def agreement_at(

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tensormt.metric import Metric
-from tensormt.registry import is_combined, make, options, parse_spec
+from tensormt.registry import find, is_combined, make, parse_spec
 
 ORDERS = ("max_order", "max_depth", "max_length")
 
@@ -15,16 +15,17 @@ def order_option(spec: str) -> str | None:
     if is_combined(spec):
         return None
     name, given = parse_spec(spec)
-    return next((key for key in ORDERS if key in options(name) and key not in given), None)
+    known = {option.name for option in find(name).options()}
+    return next((key for key in ORDERS if key in known and key not in given), None)
 
 
-def sweep(specs: Sequence[str], orders: Sequence[int]) -> list[tuple[str, Metric[Any]]]:
-    """Return named metrics, those with an order once for each of the orders given."""
-    found = []
+def sweep(specs: Sequence[str], orders: Sequence[int]) -> dict[str, Metric[Any]]:
+    """Return metrics by name, those with an order once for each of the orders given."""
+    found = {}
     for spec in specs:
         option = order_option(spec)
         if option is None or not orders:
-            found.append((spec, make(spec)))
+            found[spec] = make(spec)
         else:
-            found += [(f"{spec}-{n}", make(spec, **{option: n})) for n in orders]
+            found |= {f"{spec}-{n}": make(spec, **{option: n}) for n in orders}
     return found

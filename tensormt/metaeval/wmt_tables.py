@@ -19,24 +19,12 @@ from torch import Tensor
 
 from tensormt.errors import TensorMTError
 from tensormt.metaeval.config import SPA, Plan
+from tensormt.metaeval.judged_sets import Judged
 from tensormt.metaeval.permutation_test import Exchange, exchange
 from tensormt.metaeval.runner import Case
 from tensormt.metaeval.scores import Scores, means
 
 TABLES = ("wmt22", "wmt23", "wmt24")
-
-
-@dataclass(frozen=True)
-class Judged:
-    """One language pair: a table of human scores and the metrics' scores."""
-
-    name: str
-    human_name: str
-    human: Tensor  # float64 [S,N]
-    metrics: list[Scores]
-    documents: tuple[Tensor, int]
-    systems: list[str]
-    official: Tensor | None = None  # float64 [S]: human scores of systems, where published
 
 
 @dataclass(frozen=True)

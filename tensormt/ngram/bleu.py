@@ -14,21 +14,23 @@ segments do so and sums of segments do not, which is what `sacrebleu -sl` and `s
 
 from __future__ import annotations
 
-from typing import ClassVar
-
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from tensormt.errors import TensorMTError
-from tensormt.kernels.lengths import brevity_penalty
-from tensormt.ngram.base import NgramMetric, choose
-from tensormt.ngram.frequencies import Frequencies
-from tensormt.ngram.match_table import Comparison
-from tensormt.options import Boolean, Number
+from tensormt.formulas import as_float64, brevity_penalty, namespace
+from tensormt.metric import single_segments
+from tensormt.ngram.base import Lowercase, MaxOrder, NgramMetric, Tokenizer
+from tensormt.options import Boolean, Choice, Number
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from tensormt.ngram.frequencies import Frequencies
+    from tensormt.ngram.match_table import MatchTable
 
 __all__ = ["BLEU", "SMOOTHINGS", "bleu"]
 
-# default value of each smoothing; None: it takes none
+# default value of each smoothing; None: it takes no value
 SMOOTHINGS: dict[str, float | None] = {
     "none": None,
     "floor": 0.1,
@@ -36,25 +38,44 @@ SMOOTHINGS: dict[str, float | None] = {
     "exp": None,
     "epsilon": 1e-3,
 }
+Smoothing = Annotated[str, Choice("What a precision without a match becomes", tuple(SMOOTHINGS))]
+EffectiveOrder = Annotated[
+    bool | None,
+    Boolean("Leave out orders that the hypothesis is too short for; None: in single segments only"),
+]
+SmoothValue = Annotated[
+    float | None, Number("Value of floor, add-k or epsilon; None: its usual value")
+]
 
 
 def bleu(
-    matched: Tensor,
-    totals: Tensor,
-    length: Tensor,
-    reference: Tensor,
+    matched: Any,
+    totals: Any,
+    length: Any,
+    reference: Any,
     smooth: str = "exp",
     smooth_value: float | None = None,
-    effective_order: bool | Tensor = False,
-) -> Tensor:
-    """BLEU (0 to 100, float64 [...]) of counts matched, totals [...,N] and lengths [...].
+    effective_order: Any = False,
+) -> Any:
+    """Compute BLEU from counts.
 
-    effective_order: for all, or bool [...]: leave out orders of which there is no n-gram.
+    Args:
+        matched: Clipped matches of each order, [...,N]; torch or numpy.
+        totals: N-grams of the hypothesis of each order, [...,N].
+        length: Lengths of hypotheses, [...].
+        reference: Closest reference lengths, [...].
+        smooth: A name of `SMOOTHINGS`.
+        smooth_value: Its value; None for the usual one.
+        effective_order: For all, or bool [...]: leave out orders without an n-gram.
+
+    Returns:
+        float64 [...], 0 to 100.
     """
-    value = SMOOTHINGS[smooth] if smooth_value is None else smooth_value
-    found, possible = matched.double(), totals.double()
+    xp = namespace(matched)
+    value = float((SMOOTHINGS[smooth] if smooth_value is None else smooth_value) or 0.0)
+    found, possible = as_float64(matched), as_float64(totals)
     if smooth == "add-k":
-        more = torch.full_like(found, float(value or 0.0))
+        more = xp.full_like(found, value)
         more[..., 0] = 0.0
         found, possible = found + more, possible + more
     # an order in which the hypothesis has no n-gram does not count, nor do those above it
@@ -62,79 +83,95 @@ def bleu(
     zero = (found == 0) & real
     precision = found / possible
     if smooth == "exp":
-        precision = torch.where(zero, torch.exp2(-zero.cumsum(-1).double()) / possible, precision)
+        halved = xp.exp2(-as_float64(xp.cumsum(zero, -1))) / possible
+        precision = xp.where(zero, halved, precision)
     elif smooth == "floor":
-        precision = torch.where(zero, float(value or 0.0) / possible, precision)
+        precision = xp.where(zero, value / possible, precision)
     elif smooth == "epsilon":
-        precision = torch.where(zero, float(value or 0.0), precision)
-    logs, absent = torch.log(precision), ~real
+        precision = xp.where(zero, value, precision)
+    logs = xp.log(precision)
     if effective_order is not True:
-        mean = logs.masked_fill(absent, -torch.inf).mean(-1)
+        mean = xp.where(real, logs, -xp.inf).mean(-1)
     if effective_order is not False:
-        short = logs.masked_fill(absent, 0.0).sum(-1) / real.sum(-1)
-        mean = short if effective_order is True else torch.where(effective_order, short, mean)
-    score = 100.0 * brevity_penalty(length, reference) * torch.exp(mean)
-    return torch.where((matched > 0).any(-1), score, 0.0)
+        short = xp.where(real, logs, 0.0).sum(-1) / real.sum(-1)
+        mean = short if effective_order is True else xp.where(effective_order, short, mean)
+    score = 100.0 * brevity_penalty(length, reference) * xp.exp(mean)
+    return xp.where((matched > 0).any(-1), score, 0.0)
 
 
 class BLEU(NgramMetric):
-    """BLEU-N; statistics [B, 3+2N] int64: segments, length, reference length, matched, totals."""
+    """BLEU with sacrebleu's numbers, 0 to 100.
+
+    Statistics, int64 [B,3+2N]: segments, length, closest reference length, matches, n-grams.
+
+    Args:
+        max_order: Longest n-grams that count.
+        smooth: What a precision without a match becomes: none, floor, add-k, exp or epsilon.
+        effective_order: Leave out orders that the hypothesis is too short for; None: in single
+            segments only.
+        smooth_value: Value of floor, add-k or epsilon; None: its usual value.
+        tokenize: Tokeniser of text.
+        lowercase: Compare in lower case.
+
+    >>> from tensormt import TokenBatch
+    >>> lines = TokenBatch.from_text(["the dog ran home today"])
+    >>> round(BLEU()(lines, [lines]).item(), 2)
+    100.0
+    """
 
     name: ClassVar[str] = "BLEU"
+    summary: ClassVar[str] = "BLEU with sacrebleu's numbers, 0 to 100"
     digits: ClassVar[int] = 2  # as sacrebleu prints it
     scale: ClassVar[float | None] = 100.0
     clips_only = True
-    dtype: ClassVar[torch.dtype] = torch.int64
+    integer = True
+    smooth: str
+    smooth_value: float | None
+    effective_order: bool | None
 
     def __init__(
         self,
-        max_order: int = 4,
-        smooth: str = "exp",
-        effective_order: bool | None = None,
-        smooth_value: float | None = None,
-        tokenize: str = "13a",
-        lowercase: bool = False,
+        max_order: MaxOrder = 4,
+        smooth: Smoothing = "exp",
+        effective_order: EffectiveOrder = None,
+        smooth_value: SmoothValue = None,
+        tokenize: Tokenizer = "13a",
+        lowercase: Lowercase = False,
     ) -> None:
-        super().__init__(max_order, tokenize, lowercase)
-        choose("smoothing", smooth, tuple(SMOOTHINGS))
-        if smooth_value is not None and SMOOTHINGS[smooth] is None:
+        self._configure(locals())
+        if self.smooth_value is None:
+            self.smooth_value = SMOOTHINGS[self.smooth]
+        elif SMOOTHINGS[self.smooth] is None:
             raise TensorMTError(f"smoothing {smooth!r} takes no value: leave smooth_value out")
-        value: float | None = Number("smooth_value", None, "").check(smooth_value)
-        self.smooth = smooth
-        self.smooth_value = SMOOTHINGS[smooth] if value is None else value
-        self.effective_order: bool | None = Boolean("effective_order", None, "").check(
-            effective_order
-        )
 
-    def options(self) -> dict[str, object]:
+    def settings(self) -> dict[str, object]:
+        """Return order, case, tokeniser, effective order and smoothing."""
         value = "" if self.smooth_value is None else f"[{self.smooth_value:g}]"
         return {
-            **super().options(),
+            **super().settings(),
             "eff": "segments" if self.effective_order is None else self.effective_order,
             "smooth": self.smooth + value,
         }
 
     @property
     def width(self) -> int:
-        """Three, and two for each order."""
+        """The number of statistics: three, and two for each order."""
         return 3 + 2 * self.max_order
 
-    def count(self, part: Comparison, table: Frequencies | None) -> Tensor:
-        """Segments, length, closest reference length, matches and n-grams of each order."""
-        return torch.cat([part.head(part.closest), part.matched, part.totals], -1)
+    def count(self, table: MatchTable, frequencies: Frequencies | None) -> Tensor:
+        """Count segments, lengths, and matches and n-grams of each order."""
+        return table.rows(table.closest, table.matched, table.totals)
 
-    def score(self, statistics: Tensor, *, segment: bool | None = None) -> Tensor:
+    def _score(self, rows: Any, segment: bool | None) -> Any:
         size, effective = self.max_order, self.effective_order
-        chosen: bool | Tensor
-        if effective is not None:
-            chosen = effective
-        else:
-            chosen = statistics[..., 0] == 1 if segment is None else segment
+        chosen: Any = effective
+        if effective is None:
+            chosen = segment if segment is not None else single_segments(rows, None)
         return bleu(
-            statistics[..., 3 : 3 + size],
-            statistics[..., 3 + size :],
-            statistics[..., 1],
-            statistics[..., 2],
+            rows[..., 3 : 3 + size],
+            rows[..., 3 + size :],
+            rows[..., 1],
+            rows[..., 2],
             self.smooth,
             self.smooth_value,
             chosen,

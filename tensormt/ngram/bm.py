@@ -11,91 +11,99 @@ segments are scored without smoothing. Scores are on the paper's scale, not time
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import torch
-from torch import Tensor
+from tensormt.formulas import as_float64, brevity_penalty, namespace
+from tensormt.metric import single_segments
+from tensormt.ngram.base import Lowercase, MaxOrder, TestSetMetric, Tokenizer
+from tensormt.ngram.weighting import Recurrence, WeightedMatches, Weighting
 
-from tensormt.kernels.lengths import brevity_penalty
-from tensormt.ngram.base import TestSetMetric
-from tensormt.ngram.frequencies import Frequencies
-from tensormt.ngram.match_table import Comparison
-from tensormt.ngram.weights import Weighted, single
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from tensormt.ngram.frequencies import Frequencies
+    from tensormt.ngram.match_table import MatchTable
 
 __all__ = ["BM", "BMA"]
 
 
-class BM(Weighted, TestSetMetric):
-    """BM-N; statistics [B, 3+4N] float64: segments, length, closest reference length, then N each
-    of matches, n-grams, sums of R over matches, and R of an n-gram held once (for smoothing).
+class BM(WeightedMatches, TestSetMetric):
+    """BLEU with matches weighted by what several references share.
 
-    `counts`: see TestSetMetric; needed for `weighting="zipf"` only.
+    Statistics, float64 [B,3+4N]: segments, length, closest reference length, then N each of
+    matches, n-grams, sums of R over matches, and R of an n-gram held once (for smoothing).
+
+    Args:
+        max_order: Longest n-grams that count.
+        weighting: How n-grams are weighted: recurrence or zipf.
+        recurrence: What recurrence counts: references that hold the n-gram, or occurrences.
+        tokenize: Tokeniser of text.
+        lowercase: Compare in lower case.
+        counts: N-gram counts of the test set; needed for `weighting="zipf"` only.
     """
 
     name: ClassVar[str] = "BM"
+    summary: ClassVar[str] = "BLEU with matches weighted by what several references share"
 
     def __init__(
         self,
-        max_order: int = 4,
-        weighting: str = "recurrence",
-        recurrence: str = "references",
-        tokenize: str = "13a",
-        lowercase: bool = True,
+        max_order: MaxOrder = 4,
+        weighting: Weighting = "recurrence",
+        recurrence: Recurrence = "references",
+        tokenize: Tokenizer = "13a",
+        lowercase: Lowercase = True,
         counts: Frequencies | None = None,
     ) -> None:
-        super().__init__(max_order, tokenize, lowercase, counts)
-        self.weigh(weighting, recurrence)
-
-    def options(self) -> dict[str, object]:
-        return {**super().options(), **self.weighting_options()}
+        self._configure(locals())
 
     @property
-    def needs_table(self) -> bool:
-        """Whether counts over the whole test set are needed."""
+    def needs_frequencies(self) -> bool:
+        """Whether n-gram counts over the whole test set are needed."""
         return self.weighting == "zipf"
 
     @property
     def width(self) -> int:
-        """Three, and four for each order."""
+        """The number of statistics: three, and four for each order."""
         return 3 + 4 * self.max_order
 
-    def count(self, part: Comparison, table: Frequencies | None) -> Tensor:
-        """Segments, lengths, and N each of matches, n-grams, sums of R, R of one held once."""
-        once = part.along(single(part.refs, self.max_order, table))
-        blocks = [part.matched, part.totals, self.weighted_matches(part, table), once]
-        return torch.cat([part.head(part.closest), *blocks], -1)
+    def count(self, table: MatchTable, frequencies: Frequencies | None) -> Tensor:
+        """Count segments, lengths, and for each order matches, n-grams, sums of R, R held once."""
+        from tensormt.ngram.weights import single
+
+        once = table.along(single(table.refs, self.max_order, frequencies))
+        weighted = self.weighted_matches(table, frequencies)
+        return table.rows(table.closest, table.matched, table.totals, weighted, once)
 
     def columns_of(self, order: int) -> list[int]:
-        """Matches, and their sum of R."""
+        """Return the columns of the matches and of their sum of R."""
         return [2 + order, 2 + order + 2 * self.max_order]
 
-    def score(self, statistics: Tensor, *, segment: bool | None = None) -> Tensor:
-        rows = statistics.double()
-        head, matched, possible, weighted, once = _columns(rows, self.max_order)
-        plain = weighted / possible.clamp_min(1)
+    def _score(self, rows: Any, segment: bool | None) -> Any:
+        xp, size = namespace(rows), self.max_order
+        rows = as_float64(rows)
+        matched, possible, weighted, once = (
+            rows[..., 3 + k * size : 3 + (k + 1) * size] for k in range(4)
+        )
+        plain = weighted / xp.clip(possible, 1, None)
         # add-one for n > 1: R is the mean over the matches, P = (matches + 1) / (n-grams + 1)
-        weight = torch.where(matched > 0, weighted / matched.clamp_min(1), once)
+        weight = xp.where(matched > 0, weighted / xp.clip(matched, 1, None), once)
         smoothed = weight * (matched + 1) / (possible + 1)
-        smoothed = torch.cat([plain[..., :1], smoothed[..., 1:]], -1)
-        alone = head[..., 0] == 1 if segment is None else torch.full_like(head[..., 0], segment) > 0
-        precision = torch.where(alone[..., None], smoothed, plain)
-        return brevity_penalty(head[..., 1], head[..., 2]) * self.mean(precision)
+        smoothed = xp.concatenate([plain[..., :1], smoothed[..., 1:]], -1)
+        alone = single_segments(rows, segment)
+        precision = xp.where(alone[..., None], smoothed, plain)
+        return brevity_penalty(rows[..., 1], rows[..., 2]) * self._mean(precision)
 
-    def mean(self, precision: Tensor) -> Tensor:
+    def _mean(self, precision: Any) -> Any:
         """The mean of weighted precisions [...,N] over the orders."""
-        return torch.exp(torch.log(precision).mean(-1))
+        xp = namespace(precision)
+        return xp.exp(xp.log(precision).mean(-1))
 
 
 class BMA(BM):
     """BM with the arithmetic mean over the orders, as NIST takes it."""
 
     name: ClassVar[str] = "BMA"
+    summary: ClassVar[str] = "BM with the arithmetic mean over the orders"
 
-    def mean(self, precision: Tensor) -> Tensor:
+    def _mean(self, precision: Any) -> Any:
         return precision.mean(-1)
-
-
-def _columns(rows: Tensor, size: int) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """The views of statistics [...,3+4N]: head, matches, n-grams, weighted matches, held once."""
-    head, *blocks = torch.split(rows, [3, size, size, size, size], -1)
-    return (head, blocks[0], blocks[1], blocks[2], blocks[3])

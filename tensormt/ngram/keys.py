@@ -14,11 +14,12 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from tensormt.kernels.backend import less, nonzero, owners, ranges
+from tensormt.kernels.backend import less, nonzero, owners, ranges, repeat
 from tensormt.kernels.counts import Keys
+from tensormt.kernels.matches import Occurrences
 from tensormt.text.tokens import TokenBatch
 
-__all__ = ["longer", "ngrams", "orders"]
+__all__ = ["longer", "ngrams", "occurrences", "orders"]
 
 _STEP = 0x5851F42D4C957F2B  # odd; less 1 it is 2 x odd, plus 1 it is 4 x odd
 
@@ -52,3 +53,13 @@ def ngrams(batch: TokenBatch, max_order: int) -> Keys:
         groups.append(segment[start] * max_order + order)
         keys.append(key)
     return Keys(torch.cat(groups), torch.cat(keys))
+
+
+def occurrences(batch: TokenBatch, max_order: int) -> Occurrences:
+    """Return all n-grams of a batch up to an order, with their positions."""
+    segment, place = repeat(batch.lengths)
+    parts = []
+    for order, (key, start) in enumerate(orders(batch, max_order), 1):
+        number = torch.full_like(start, order)
+        parts.append(Occurrences(segment[start], number, place[start], key))
+    return Occurrences(*(torch.cat(part) for part in zip(*parts, strict=True)))

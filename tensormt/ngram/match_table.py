@@ -1,6 +1,6 @@
 """Segments compared with their references: all that an n-gram metric may ask of them.
 
-A `Comparison` holds b columns (segments, or samples of segments) of like length; its orders say for
+A `MatchTable` holds b columns (segments, or samples of segments) of like length; its orders say for
 the n-gram at each place its rank among equal ones and its count in every reference
 (kernels/ngrams.py). Text and token ids both end here, so a metric counts in one function:
 
@@ -29,7 +29,7 @@ from tensormt.kernels.ngrams import Order
 from tensormt.ngram.frequencies import Frequencies
 from tensormt.ngram.keys import longer
 
-__all__ = ["Comparison", "Places", "ReferenceStats"]
+__all__ = ["MatchTable", "Places", "ReferenceStats"]
 
 
 class ReferenceStats(Protocol):
@@ -109,7 +109,7 @@ _BY_ORDER = ("clipped", "places")  # what a comparison keeps for each order
 
 
 @dataclass(frozen=True)
-class Comparison:
+class MatchTable:
     """b columns compared with their references."""
 
     orders: list[Order]
@@ -120,7 +120,7 @@ class Comparison:
     prefixes: bool = False
     kept: dict[str, Any] = field(default_factory=dict)
 
-    def upto(self, max_order: int) -> Comparison:
+    def up_to(self, max_order: int) -> MatchTable:
         """The same comparison without the orders above one."""
         if max_order == len(self.orders):
             return self
@@ -161,9 +161,10 @@ class Comparison:
         orders = torch.arange(len(self.orders), device=self.lengths.device)
         return (self.lengths[..., None] - orders).clamp_min(0)
 
-    def head(self, reference: Tensor) -> Tensor:
-        """One segment, its length and a reference length: [...,3]."""
-        return torch.stack([torch.ones_like(self.lengths), self.lengths, reference], -1)
+    def rows(self, reference: Tensor, *blocks: Tensor) -> Tensor:
+        """Rows of statistics: one segment, its length, a reference length, then blocks [...,N]."""
+        head = [torch.ones_like(self.lengths), self.lengths, reference]
+        return torch.cat([torch.stack(head, -1), *blocks], -1)
 
     @once
     def clipped(self) -> list[Tensor]:

@@ -7,7 +7,7 @@ counter. Both give the same numbers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 import torch
@@ -17,12 +17,13 @@ from tensormt.kernels.backend import nonzero
 from tensormt.kernels.counts import occurrences
 from tensormt.kernels.length_buckets import columns, parts, tailed
 from tensormt.kernels.ngrams import LONGEST, Order, compare
+from tensormt.ngram.base import NgramMetric
 from tensormt.ngram.keys import ngrams
-from tensormt.ngram.match_table import Comparison
+from tensormt.ngram.match_table import MatchTable
 from tensormt.ngram.references import References
 from tensormt.text.tokens import TokenBatch
 
-__all__ = ["matches"]
+__all__ = ["joint_statistics", "matches"]
 
 
 class _Rows:
@@ -39,7 +40,7 @@ class _Rows:
 
 def matches(
     hyp: TokenBatch, refs: References, max_order: int
-) -> Iterator[tuple[Tensor | slice, Comparison]]:
+) -> Iterator[tuple[Tensor | slice, MatchTable]]:
     """Rows [b] and their comparison, part by part; every segment is in exactly one part.
 
     Segments of similar length share a part. One host sync a part (its longest segments).
@@ -53,7 +54,26 @@ def matches(
         else:
             found = compare(columns(tokens, starts, lengths, 0), refs.columns(rows), max_order)
         hashes = partial(_hashes, hyp, starts, lengths)
-        yield rows, Comparison(found, lengths, _Rows(refs, rows), hashes)
+        yield rows, MatchTable(found, lengths, _Rows(refs, rows), hashes)
+
+
+def joint_statistics(
+    metrics: Sequence[NgramMetric], hyp: TokenBatch, refs: Sequence[TokenBatch]
+) -> list[Tensor]:
+    """Statistics [B,K] of each of several metrics that read alike, by one table of matches."""
+    # what the highest order finds serves the others
+    first = sorted(range(len(metrics)), key=lambda k: -metrics[k].max_order)
+    hyp, ready = metrics[0].in_case(hyp, refs)
+    frequencies = [metric.frequencies(ready) for metric in metrics]
+    kinds = [torch.int64 if metric.integer else torch.float64 for metric in metrics]
+    found = [
+        torch.empty(len(hyp), metric.width, dtype=kind, device=hyp.device)
+        for metric, kind in zip(metrics, kinds, strict=True)
+    ]
+    for some, table in matches(hyp, ready, metrics[first[0]].max_order):
+        for k in first:
+            found[k][some] = metrics[k].count(table.up_to(metrics[k].max_order), frequencies[k])
+    return found
 
 
 def _hashes(hyp: TokenBatch, starts: Tensor, lengths: Tensor) -> Tensor:

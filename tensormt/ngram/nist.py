@@ -11,113 +11,134 @@ Eq. 9) multiplies every match's information by its weight R(g).
 from __future__ import annotations
 
 import math
-from typing import ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-import torch
-from torch import Tensor
+from tensormt.formulas import as_float64, namespace
+from tensormt.ngram.base import Lowercase, MaxOrder, TestSetMetric, Tokenizer
+from tensormt.ngram.weighting import Recurrence, WeightedMatches, Weighting
+from tensormt.options import Choice
 
-from tensormt.ngram.base import TestSetMetric, choose
-from tensormt.ngram.frequencies import Frequencies
-from tensormt.ngram.match_table import Comparison
-from tensormt.ngram.weights import Weighted, information
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from tensormt.ngram.frequencies import Frequencies
+    from tensormt.ngram.match_table import MatchTable
 
 __all__ = ["NIST", "NM", "length_penalty"]
 
 _BETA = math.log(0.5) / math.log(1.5) ** 2
+Info = Annotated[str, Choice("References that give the information", ("testset", "segment"))]
 
 
-def length_penalty(length: Tensor, reference: Tensor) -> Tensor:
-    """NIST's penalty of hypothesis and reference lengths [...], float64 [...]; 0 for no words."""
-    ratio = (length.double() / reference.double().clamp_min(1e-300)).clamp_max(1.0)
-    return torch.exp(_BETA * torch.log(ratio) ** 2)
+def length_penalty(length: Any, reference: Any) -> Any:
+    """Compute NIST's penalty of hypothesis and reference lengths [...]; 0 for no words."""
+    xp = namespace(length)
+    ratio = xp.clip(as_float64(length) / xp.clip(as_float64(reference), 1e-300, None), None, 1.0)
+    return xp.exp(_BETA * xp.log(ratio) ** 2)
 
 
 class NIST(TestSetMetric):
-    """NIST-N; statistics [B, 3+2N] float64: segments, length, mean reference length, info, totals.
+    """NIST as mteval-v13a computes it.
 
-    `counts`: see TestSetMetric; not needed for `info="segment"`.
+    Statistics, float64 [B,3+2N]: segments, length, mean reference length, information, n-grams.
+
+    Args:
+        max_order: Longest n-grams that count.
+        info: References that give the information: testset, or the segment's own.
+        tokenize: Tokeniser of text.
+        lowercase: Compare in lower case.
+        counts: N-gram counts of the test set; not needed for `info="segment"`.
     """
 
     name: ClassVar[str] = "NIST"
+    summary: ClassVar[str] = "NIST as mteval-v13a computes it"
     scale: ClassVar[float | None] = None
+    info: str
 
     def __init__(
         self,
-        max_order: int = 5,
-        info: str = "testset",
-        tokenize: str = "13a",
-        lowercase: bool = True,
+        max_order: MaxOrder = 5,
+        info: Info = "testset",
+        tokenize: Tokenizer = "13a",
+        lowercase: Lowercase = True,
         counts: Frequencies | None = None,
     ) -> None:
-        super().__init__(max_order, tokenize, lowercase, counts)
-        self.info = choose("info", info, ("testset", "segment"))
+        self._configure(locals())
 
-    def options(self) -> dict[str, object]:
-        return {**super().options(), "info": self.info}
+    def settings(self) -> dict[str, object]:
+        """Return order, case, tokeniser and the source of the information."""
+        return {**super().settings(), "info": self.info}
 
     @property
     def width(self) -> int:
-        """Three, and two for each order."""
+        """The number of statistics: three, and two for each order."""
         return 3 + 2 * self.max_order
 
     @property
-    def needs_table(self) -> bool:
-        """Whether counts over the whole test set are needed."""
+    def needs_frequencies(self) -> bool:
+        """Whether n-gram counts over the whole test set are needed."""
         return self.info == "testset"
 
-    def count(self, part: Comparison, table: Frequencies | None) -> Tensor:
-        """Segments, length, mean reference length, information and n-grams of each order."""
-        counts = None if table is None else part.counted(table)
+    def count(self, table: MatchTable, frequencies: Frequencies | None) -> Tensor:
+        """Count segments, length, mean reference length, information and n-grams of each order."""
+        from tensormt.ngram.weights import information
+
+        counts = None if frequencies is None else table.counted(frequencies)
         whole = None if self.info == "segment" else counts
-        gains = information(part, whole, 0 if table is None else table.words)
-        weights = self.weights(part, counts, table)
+        gains = information(table, whole, 0 if frequencies is None else frequencies.words)
+        weights = self._weights(table, counts, frequencies)
         if weights is not None:
             gains = [gain * weight for gain, weight in zip(gains, weights, strict=True)]
-        mean = part.refs.lengths.sum(0).double() / part.refs.number.clamp_min(1)
-        head = part.head(part.along(mean.clamp_min(1)))
-        return torch.cat([head, part.sums(gains), part.totals], -1)
+        mean = table.refs.lengths.sum(0).double() / table.refs.number.clamp_min(1)
+        return table.rows(table.along(mean.clamp_min(1)), table.sums(gains), table.totals)
 
-    def weights(
-        self, part: Comparison, counts: list[Tensor] | None, table: Frequencies | None
+    def _weights(
+        self, table: MatchTable, counts: list[Tensor] | None, frequencies: Frequencies | None
     ) -> list[Tensor] | None:
-        """By what the information of each n-gram is multiplied, [m] an order; None: by 1."""
+        """Factors of the information of each n-gram, [m] for each order; None: 1."""
         return None
 
-    def score(self, statistics: Tensor, *, segment: bool | None = None) -> Tensor:
-        rows = statistics.double()
-        size = self.max_order
-        gains = rows[..., 3 : 3 + size] / rows[..., 3 + size :].clamp_min(1)
+    def _score(self, rows: Any, segment: bool | None) -> Any:
+        xp, size = namespace(rows), self.max_order
+        rows = as_float64(rows)
+        gains = rows[..., 3 : 3 + size] / xp.clip(rows[..., 3 + size :], 1, None)
         return gains.sum(-1) * length_penalty(rows[..., 1], rows[..., 2])
 
 
-class NM(Weighted, NIST):
-    """NIST with every match's information times its weight over the references."""
+class NM(WeightedMatches, NIST):
+    """NIST with every match's information times its weight over the references.
+
+    Args:
+        max_order: Longest n-grams that count.
+        info: References that give the information: testset, or the segment's own.
+        weighting: How n-grams are weighted: recurrence or zipf.
+        recurrence: What recurrence counts: references that hold the n-gram, or occurrences.
+        tokenize: Tokeniser of text.
+        lowercase: Compare in lower case.
+        counts: N-gram counts of the test set.
+    """
 
     name: ClassVar[str] = "NM"
+    summary: ClassVar[str] = "NIST with matches weighted by what several references share"
 
     def __init__(
         self,
-        max_order: int = 5,
-        info: str = "testset",
-        weighting: str = "recurrence",
-        recurrence: str = "references",
-        tokenize: str = "13a",
-        lowercase: bool = True,
+        max_order: MaxOrder = 5,
+        info: Info = "testset",
+        weighting: Weighting = "recurrence",
+        recurrence: Recurrence = "references",
+        tokenize: Tokenizer = "13a",
+        lowercase: Lowercase = True,
         counts: Frequencies | None = None,
     ) -> None:
-        super().__init__(max_order, info, tokenize, lowercase, counts)
-        self.weigh(weighting, recurrence)
-
-    def options(self) -> dict[str, object]:
-        return {**super().options(), **self.weighting_options()}
+        self._configure(locals())
 
     @property
-    def needs_table(self) -> bool:
-        """Whether counts over the whole test set are needed."""
+    def needs_frequencies(self) -> bool:
+        """Whether n-gram counts over the whole test set are needed."""
         return self.info == "testset" or self.weighting == "zipf"
 
-    def weights(
-        self, part: Comparison, counts: list[Tensor] | None, table: Frequencies | None
+    def _weights(
+        self, table: MatchTable, counts: list[Tensor] | None, frequencies: Frequencies | None
     ) -> list[Tensor] | None:
-        """R(g) or R′(g) of each n-gram."""
-        return self.match_weights(part, counts, table)
+        return self.match_weights(table, counts, frequencies)

@@ -13,47 +13,13 @@ import torch
 from torch import Tensor
 
 from tensormt.kernels.backend import equal
-from tensormt.ngram.base import choose
 from tensormt.ngram.frequencies import Frequencies
-from tensormt.ngram.match_table import Comparison, ReferenceStats
+from tensormt.ngram.match_table import MatchTable, ReferenceStats
 
-__all__ = ["Weighted", "information", "recurrence", "recurrence_sums", "single", "zipf"]
-
-
-class Weighted:
-    """A metric whose matches have weights over several references: R(g), or R′(g)."""
-
-    weighting: str
-    recurrence: str
-
-    def weigh(self, weighting: str, recurrence: str) -> None:
-        """Set the options: recurrence or zipf; M(g) counts references or occurrences."""
-        self.weighting = choose("weighting", weighting, ("recurrence", "zipf"))
-        self.recurrence = choose("recurrence", recurrence, ("references", "occurrences"))
-
-    def weighting_options(self) -> dict[str, object]:
-        """The options that change a score, for the signature."""
-        if self.weighting == "zipf":
-            return {"weighting": self.weighting}
-        return {"weighting": self.weighting, "recurrence": self.recurrence}
-
-    def match_weights(
-        self, part: Comparison, counts: list[Tensor] | None, table: Frequencies | None
-    ) -> list[Tensor]:
-        """The weight of each n-gram, [m] an order, given the test set's counts for Zipf's."""
-        if self.weighting == "zipf" and counts is not None and table is not None:
-            return zipf(part, counts, table)
-        return recurrence(part, self.recurrence == "occurrences")
-
-    def weighted_matches(self, part: Comparison, table: Frequencies | None) -> Tensor:
-        """The weights of all clipped matches of each order summed, float64 [...,N]."""
-        if self.weighting == "recurrence" and self.recurrence == "references":
-            return recurrence_sums(part)
-        counts = None if table is None else part.counted(table)
-        return part.sums(self.match_weights(part, counts, table))
+__all__ = ["information", "recurrence", "recurrence_sums", "single", "zipf"]
 
 
-def information(part: Comparison, counts: list[Tensor] | None, words: int) -> list[Tensor]:
+def information(part: MatchTable, counts: list[Tensor] | None, words: int) -> list[Tensor]:
     """Info of each n-gram in bits, 0 where it was never counted.
 
     Counts are those of the test set and words its number of words; counts None: those of each
@@ -79,7 +45,7 @@ def information(part: Comparison, counts: list[Tensor] | None, words: int) -> li
     return info
 
 
-def recurrence(part: Comparison, occurrences: bool) -> list[Tensor]:
+def recurrence(part: MatchTable, occurrences: bool) -> list[Tensor]:
     """R(g) of each n-gram; M(g) counts references, or all occurrences in them."""
     diver = part.refs.diversity(len(part.orders))
     number = part.refs.number.clamp_min(1).double()
@@ -91,7 +57,7 @@ def recurrence(part: Comparison, occurrences: bool) -> list[Tensor]:
     return weights
 
 
-def recurrence_sums(part: Comparison) -> Tensor:
+def recurrence_sums(part: MatchTable) -> Tensor:
     """R(g) summed over the clipped matches, float64 [...,N], where M(g) counts references.
 
     Matches that as many references hold have one weight in a segment, so it is enough to count
@@ -117,7 +83,7 @@ def _shared(order: Tensor | int, share: Tensor) -> Tensor:
     return torch.log10(order + share)
 
 
-def zipf(part: Comparison, counts: list[Tensor], table: Frequencies) -> list[Tensor]:
+def zipf(part: MatchTable, counts: list[Tensor], table: Frequencies) -> list[Tensor]:
     """R′(g) of each n-gram, given its counts in the test set."""
     number = part.refs.number.clamp_min(1)
     return [

@@ -20,37 +20,20 @@ import warnings
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Sequence
 from functools import partial
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from tensormt.errors import TensorMTError
-from tensormt.parser.registry import TextParser, open_parser
+from tensormt.parser.registry import TextParser
 from tensormt.trees.batch import TreeBatch
-from tensormt.trees.sources import TreeSource, read_lines, write_lines
+from tensormt.trees.sources import read_lines, write_lines
 
-__all__ = ["CachedParser", "tree_source"]
+__all__ = ["CachedParser"]
 
 _MOST = 100_000  # trees held in memory
 _PAGES = 32  # batches they may lie in before they are put together
 _AT_ONCE = 500  # keys in one query
 _PATIENCE = 20  # seconds to wait where another process holds the database
-
-
-def tree_source(
-    parser: TreeSource | TextParser | str | PathLike[str] | None, device: Any = None
-) -> TreeSource | None:
-    """What makes trees of text: a source as it is, a parser (or its name) with a memory."""
-    if parser is None or callable(parser):
-        return parser
-    if isinstance(parser, str | PathLike):
-        parser = open_parser(parser, device=device)
-    if not isinstance(parser, TextParser):
-        raise TensorMTError(
-            f"parser is {type(parser).__name__}: expected 'default', 'ud:de', a path, a Parser or "
-            "a source of trees"
-        )
-    return CachedParser(parser)
 
 
 class CachedParser:
@@ -63,12 +46,13 @@ class CachedParser:
     def __init__(
         self,
         parser: TextParser,
-        folder: Path | None = None,
+        folder: str | Path | None = None,
         progress: Callable[[int], object] | None = None,
         *,
         strict: bool = True,
     ) -> None:
-        self.parser, self.folder, self.progress, self.strict = parser, folder, progress, strict
+        self.parser, self.progress, self.strict = parser, progress, strict
+        self.folder: Path | None = None if folder is None else Path(folder)
         self.parsed = 0
         self._restart()
         if folder is not None and strict:

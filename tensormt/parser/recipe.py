@@ -25,9 +25,9 @@ def check(recipe: Any) -> None:
     for entry in fields(recipe):
         low, high, above = entry.metadata["range"]
         known: Option = (
-            Integer(entry.name, entry.default, "", low, high)
+            Integer("", low, high, name=entry.name, default=entry.default)
             if isinstance(entry.default, int)
-            else Number(entry.name, entry.default, "", low, high, above)
+            else Number("", low, high, above, name=entry.name, default=entry.default)
         )
         try:
             known.check(getattr(recipe, entry.name))

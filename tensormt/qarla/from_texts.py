@@ -9,21 +9,19 @@ and every metric of the package is one by its own name. DocSim and NICOS need an
 texts do not carry: `bag_of_words.term_counts` and `similarity` serve them where they exist.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
+from copy import copy
 from functools import cached_property
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from tensormt.combined.similarity import similarities
-from tensormt.data.human_scores import TestSet
 from tensormt.errors import TensorMTError
-from tensormt.metaeval.scores import collect_texts
-from tensormt.metric import Metric
-from tensormt.prepared import Texts
+from tensormt.evaluator import Evaluator
 from tensormt.qarla import bag_of_words, similarity
 from tensormt.qarla.similarity_tensors import Bed
+from tensormt.segments import Segments
 
 PAPERS_OWN = (
     "rouge1",
@@ -43,15 +41,11 @@ def is_papers_own(name: str) -> bool:
 
 
 class Cases:
-    """The texts of every case, peers first, padded with None to the largest number of models."""
+    """The texts of every case, peers first; None where there is no such text."""
 
-    def __init__(self, test: TestSet) -> None:
-        most = max(len(refs) for refs in test.references)
-        self.peers = len(test.systems)
-        self.texts: list[list[str | None]] = [
-            [outputs[i] for outputs in test.outputs] + [*refs, *[None] * (most - len(refs))]
-            for i, refs in enumerate(test.references)
-        ]
+    def __init__(self, segments: Segments) -> None:
+        self.peers = len(segments.outputs)
+        self.texts = segments.texts_by_segment()
 
     @cached_property
     def present(self) -> Tensor:
@@ -96,26 +90,34 @@ class Cases:
         return similarity.truncated_vector_model(self.content, int(terms))
 
 
-def bed_from_texts(
-    test: TestSet, metrics: Mapping[str, Metric[Any] | None], texts: Texts | None = None
+def bed_from_segments(
+    segments: Segments, names: Sequence[str], evaluator: Evaluator | None = None
 ) -> Bed:
-    """Compare all texts of every case with the named metrics; None: the paper's own of that name.
+    """Compare all texts of every segment with the named measures.
 
-    `texts` are those of the test set (metaeval.scores.collect_texts), with a source of trees where
-    a metric reads them.
+    Args:
+        segments: Outputs are the peers, references the models.
+        names: The paper's own measures (`PAPERS_OWN`), or metrics of the evaluator.
+        evaluator: The metrics, with a source of trees where one reads them.
     """
-    cases = Cases(test)
-    texts = collect_texts(test) if texts is None else texts
+    cases = Cases(segments)
+    tables: dict[str, Tensor] = {}
+    found = {} if evaluator is None else _similarities(segments, evaluator)
+    for name in names:
+        tables[name] = found[name] if name in found else cases.own(name)
+    return Bed.from_tables(tables, cases.present, cases.peers)
+
+
+def _similarities(segments: Segments, evaluator: Evaluator) -> dict[str, Tensor]:
+    """x(candidate i, reference j) by metric, float64 [T,N,N]."""
+    texts = evaluator.prepare(segments)
     # streams are systems, then references: so are the texts of a case
     index = torch.stack(texts.index, 1)
-    tables = {}
-    for name, metric in metrics.items():
-        if metric is None:
-            tables[name] = cases.own(name)
-            continue
-        batch = texts.different(metric.reads)
+    found = {}
+    for name, metric in evaluator.metrics.items():
+        batch = metric.reads.unique(texts)
         if metric.needs_fit:
-            # Every text is a reference to some other, so all of them are the test set.
-            metric.fit([batch])
-        tables[name] = similarities(metric, batch, index)
-    return Bed.from_tables(tables, cases.present, cases.peers)
+            # every text is a reference of another one, so all of them are the test set
+            metric = copy(metric).fit([batch])
+        found[name] = similarities(metric, batch, index)
+    return found

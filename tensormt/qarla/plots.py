@@ -7,11 +7,6 @@ from tensormt.figures import new_figure, save_figure
 from tensormt.qarla.summary import Report
 
 
-def check_plots() -> None:
-    """Raise where figures cannot be drawn, before the work is done."""
-    new_figure(1, 1)
-
-
 def save_plots(report: Report, folder: Path) -> list[Path]:
     """Draw KING by metric, JACK by peer set and KING against people; return the files."""
     kings = dict(report.kings)

@@ -1,15 +1,16 @@
 """`tm.report`: systems, references and metrics to one HTML file that opens from disk.
 
-gather      one walk over the corpus: texts, statistics, counted items
+collect     one pass over the corpus: texts, statistics, counted items
 overview    intervals, significance, buckets, metrics, people
-tallies     what one system matches and another does not
-drawn       trees and matches of the segments that differ most
+item_counts what one system matches and another does not
+tree_panel  trees and matches of the segments that differ most
 page        all of it packed into the file
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -22,14 +23,15 @@ from tensormt.data.atomic_write import output_path
 from tensormt.data.coercion import as_lines, as_list, as_names, as_streams
 from tensormt.data.corpus import Corpus
 from tensormt.errors import TensorMTError
+from tensormt.evaluator import Evaluator
 from tensormt.metric import Metric
 from tensormt.options import describe
 from tensormt.reporting import overview
-from tensormt.reporting.collect import Gathered, gather
+from tensormt.reporting.collect import Collected, collect
 from tensormt.reporting.item_counts import Item, tallied
 from tensormt.reporting.page import Packed, write
 from tensormt.reporting.tree_panel import draw
-from tensormt.scoring import Scorer
+from tensormt.segments import Segments
 from tensormt.trees.batch import TreeBatch
 from tensormt.trees.sources import PreparsedTrees, TreesAsText
 from tensormt.validation import file_name, integer, on_device, optional, string, tensor_of, validate
@@ -78,25 +80,32 @@ def report(
     if not isinstance(hyps, Mapping) or not hyps:
         raise TensorMTError("hyps is {system: list of segments}: give at least one system")
     lines = {str(name): as_lines(own, f"hyps[{name!r}]") for name, own in hyps.items()}
-    streams = as_streams(refs)
-    if not streams:
-        raise TensorMTError("no reference given: refs is a list of at least one stream")
-    scorer = Scorer(metrics, device=device)
-    corpus = Corpus.of_lists(dict(lines), streams, None if docs is None else as_names(docs, "docs"))
-    present = np.array([[line is not None for line in own] for own in lines.values()])
+    segments = Segments(lines, as_streams(refs), None if docs is None else as_names(docs, "docs"))
+    segments = replace(segments, human=_human(human or {}, len(lines), len(segments)))
+    source = parser
     if not isinstance(trees, bool):
-        batches = _beside(trees, hyps)
-        scorer.trees = PreparsedTrees(batches, [corpus.segments] * (len(hyps) + len(streams)))
+        source = PreparsedTrees(_beside(trees, hyps), segments)
     elif trees:
-        scorer.trees = TreesAsText()
-    elif scorer.needs_trees:
-        from tensormt.parser.cache import tree_source
-
-        scorer.trees = tree_source(parser, device)
-    return build(gather(scorer, corpus, present=present), path, human or {}, trees_for, title)
+        source = TreesAsText()
+    evaluator = Evaluator(metrics, source, device)
+    return build(collect(evaluator, Corpus.from_segments(segments)), path, trees_for, title)
 
 
-def _beside(trees: Any, hyps: Mapping[str, Any]) -> list[TreeBatch]:
+def _human(human: Any, systems: int, segments: int) -> dict[str, np.ndarray]:
+    """Human scores by name, float64 [S,N], if they fit."""
+    if not isinstance(human, Mapping):
+        raise TensorMTError(f"human is {describe(human)}, expected {{name: scores [S,N]}}")
+    for name, table in human.items():
+        tensor_of("systems", "segments")(table, f"human[{name!r}]")
+        if table.shape != (systems, segments):
+            raise TensorMTError(
+                f"human scores {name!r} are {list(table.shape)}: expected "
+                f"[{systems}, {segments}], systems by segments"
+            )
+    return {str(name): table.double().cpu().numpy() for name, table in human.items()}
+
+
+def _beside(trees: Any, hyps: Mapping[str, Any]) -> list[Any]:
     """The trees that lie beside the text: of the systems, then of the references."""
     pair = isinstance(trees, tuple | list) and len(trees) == 2
     if not pair or not isinstance(trees[0], Mapping) or set(trees[0]) != set(hyps):
@@ -104,69 +113,59 @@ def _beside(trees: Any, hyps: Mapping[str, Any]) -> list[TreeBatch]:
             "trees is True, or ({system: trees}, [trees of each stream of refs]) with the systems "
             f"of hyps: got {describe(trees)}"
         )
-    listed = [*(trees[0][name] for name in hyps), *as_list(trees[1], "trees of refs")]
-    return [t if isinstance(t, TreeBatch) else TreeBatch.from_brackets(t) for t in listed]
+    return [*(trees[0][name] for name in hyps), *as_list(trees[1], "trees of refs")]
 
 
 def build(
-    gathered: Gathered,
+    collected: Collected,
     path: str | PathLike[str],
-    human: Mapping[str, Tensor],
     trees_for: int | None = TREES_FOR,
     title: str = "tensormt report",
     progress: Callable[[str], object] = lambda step: None,
 ) -> Path:
-    """Write the page of what was gathered."""
-    if not isinstance(human, Mapping):
-        raise TensorMTError(f"human is {describe(human)}, expected {{name: scores [S,N]}}")
-    for name, table in human.items():
-        tensor_of("systems", "segments")(table, f"human[{name!r}]")
-        if table.shape != (len(gathered.systems), gathered.segments):
-            raise TensorMTError(
-                f"human scores {name!r} are {list(table.shape)}: expected "
-                f"[{len(gathered.systems)}, {gathered.segments}], systems by segments"
-            )
+    """Write the page of what was collected."""
     out, packed = output_path(Path(path)), Packed()
     progress("scores")
-    scores = {name: gathered.scores(name) for name in gathered.statistics}
-    totals = overview.systems(gathered)
+    scores = {name: collected.scores(name) for name in collected.statistics}
+    totals = overview.systems(collected)
+    signatures = collected.evaluator.signatures(len(collected.refs))
     metrics = [
         {
             "name": name,
             "digits": metric.digits,
-            "signature": gathered.scorer.signature(name, len(gathered.refs)),
+            "signature": signatures[name],
             "columns": [packed.array(row, "f4") for row in scores[name]],
             **totals[name],
         }
-        for name, metric in gathered.scorer.metrics.items()
+        for name, metric in collected.evaluator.metrics.items()
     ]
     progress("buckets")
-    ways = overview.buckets(gathered)
+    ways = overview.buckets(collected)
     for way in ways:
         way["index"] = packed.array(way["index"] + 1, "u2")
     progress("metrics")
     meta = {
         "title": title,
         "version": __version__,
-        "n": gathered.segments,
-        "systems": gathered.systems,
-        "outputs": gathered.present.sum(1).tolist(),
-        "refs": [packed.texts(lines) for lines in gathered.refs],
-        "hyps": [packed.texts(lines) for lines in gathered.hyps],
-        "docs": None if gathered.docs is None else packed.texts(gathered.docs),
+        "n": collected.segments,
+        "systems": collected.systems,
+        "outputs": collected.present.sum(1).tolist(),
+        "refs": [packed.texts(lines) for lines in collected.refs],
+        "hyps": [packed.texts(lines) for lines in collected.hyps],
+        "docs": None if collected.docs is None else packed.texts(collected.docs),
         "metrics": metrics,
-        "samples": overview.samples(gathered),
+        "samples": overview.samples(collected),
         "bucketSamples": overview.BUCKET_SAMPLES,
         "buckets": ways,
         "correlations": overview.correlations(scores),
-        "people": overview.people(gathered, scores, human),
-        "qarla": overview.qarla(gathered),
+        "people": overview.people(collected, scores),
+        "qarla": overview.qarla(collected),
     }
     progress("matches")
-    meta["items"] = _items(tallied(gathered), packed)
+    meta["items"] = _items(tallied(collected), packed)
     progress("trees")
-    meta["drawn"] = _drawn(gathered, largest(scores, trees_for), packed)
-    order = list(gathered.scorer.metrics)
+    meta["drawn"] = _drawn(collected, largest(scores, trees_for), packed)
+    order = list(collected.evaluator.metrics)
     meta["views"] = [
         {
             "name": name,
@@ -174,7 +173,7 @@ def build(
             "kind": leaf.found.kind,
             "orders": [leaf.found.name(k) for k in range(1, len(leaf.found.columns) + 1)],
         }
-        for name, (leaf, *_) in gathered.explained([0]).items()
+        for name, (leaf, *_) in collected.explained([0]).items()
     ]
     write(out, title, meta, packed)
     return Path(path)
@@ -225,10 +224,10 @@ def largest(scores: Mapping[str, np.ndarray], count: int | None) -> list[int]:
     return chosen
 
 
-def _drawn(gathered: Gathered, segments: list[int], packed: Packed) -> dict[str, Any]:
+def _drawn(collected: Collected, segments: list[int], packed: Packed) -> dict[str, Any]:
     """Blocks of cards, and which segments have one."""
     blocks = []
     for start in range(0, len(segments), _AT_ONCE):
-        blocks.append(packed.json(draw(gathered, segments[start : start + _AT_ONCE])))
+        blocks.append(packed.json(draw(collected, segments[start : start + _AT_ONCE])))
     array = packed.array(np.array(segments, np.uint32), "u4")
     return {"segments": array, "blocks": blocks, "each": _AT_ONCE}

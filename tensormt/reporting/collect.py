@@ -1,8 +1,8 @@
-"""One walk over a corpus: texts, statistics, and the items that were counted as matched.
+"""One pass over a corpus: texts, statistics, and the items that were counted as matched.
 
-Chunk by chunk each text is read once for all metrics. Texts and scores of all segments are kept, as
-the page shows them; of the matches a flat table for each metric (key, order, segment, system,
-place), from which `tallies` counts what one system matches and another does not.
+Each text of a chunk is prepared once for all metrics. Texts and statistics of all segments are
+kept, and of the matches a flat table for each metric (key, order, segment, system, place), from
+which `item_counts` finds what one system matches and another does not.
 
 An output that is missing (None, not an empty line) is left out: its row of statistics is 0, its
 score NaN, and every n says how many there are.
@@ -10,7 +10,7 @@ score NaN, and every n says how many there are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -18,16 +18,18 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from tensormt.data.corpus import Chunk, Corpus
-from tensormt.errors import NoExplanation, SegmentError, TensorMTError
+from tensormt.data.corpus import Corpus
+from tensormt.errors import NoExplanation, TensorMTError
+from tensormt.evaluator import Evaluator
 from tensormt.explanation import Explanation
 from tensormt.inputs import Trees
 from tensormt.metric import Metric
-from tensormt.prepared import Texts
+from tensormt.prepared import PreparedTexts
 from tensormt.reporting.explained import CHUNK
-from tensormt.scoring import Scorer
+from tensormt.segments import Segments
+from tensormt.statistics import Statistics
 
-__all__ = ["Gathered", "Leaf", "Tally", "gather"]
+__all__ = ["Collected", "ItemCounts", "Leaf", "collect"]
 
 _LETTERS = 20_000  # outputs whose character n-grams are tallied: a hundred times their words
 _SHORTEST = 3  # characters of an n-gram worth a tally
@@ -69,7 +71,7 @@ def _leaves(
 
 
 @dataclass
-class Tally:
+class ItemCounts:
     """The counted items of one leaf, arrays [n]."""
 
     metric: str
@@ -103,140 +105,124 @@ class Tally:
 
 
 @dataclass
-class Gathered:
+class Collected:
     """What the page is made of: N segments, S systems, R references, X metrics."""
 
-    scorer: Scorer
-    systems: list[str]
-    hyps: list[list[str]]  # [S][N]
+    evaluator: Evaluator
+    systems: list[str]  # as they are shown
+    corpus: Segments  # all segments, as they were read
+    hyps: list[list[str]]  # [S][N], as they are shown: of trees, their words
     refs: list[list[str]]  # [R][N], "" where there is none
-    docs: list[str] | None
-    statistics: dict[str, list[Tensor]]  # by metric, of each system [N,K]
-    present: np.ndarray  # bool [S,N]: the system has an output
-    tallies: dict[str, Tally]  # by leaf, for metrics that explain their items
+    found: Statistics
+    item_counts: dict[str, ItemCounts]  # by leaf, for metrics that explain their items
     depths: np.ndarray | None  # of the first reference's tree, int [N]
-    chunks: Callable[[Sequence[int]], Chunk]  # some segments once more
+
+    @property
+    def docs(self) -> list[str] | None:
+        """Document of every segment, where known."""
+        return self.corpus.documents
+
+    @property
+    def statistics(self) -> Mapping[str, Tensor]:
+        """By metric, [S,N,K]."""
+        return self.found.tables
+
+    @property
+    def present(self) -> np.ndarray:
+        """Where systems have an output, bool [S,N]."""
+        present: np.ndarray = self.found.present.numpy()
+        return present
 
     @property
     def segments(self) -> int:
         """N."""
-        return len(self.refs[0])
+        return len(self.corpus)
 
     def scores(self, metric: str) -> np.ndarray:
         """Segment scores, float64 [S,N]; NaN where there is no output."""
-        tables = self.statistics[metric]
-        made = self.scorer.metrics[metric]
-        scores = np.stack([made.score(table, segment=True).numpy() for table in tables])
-        return np.where(self.present, scores, np.nan)
+        scores: np.ndarray = self.found.segments(metric).numpy()
+        return scores
 
     def explained(self, segments: Sequence[int]) -> dict[str, list[Leaf]]:
-        """Some segments read again: what each metric matched, by leaf and system."""
-        chunk = self.chunks(segments)
-        streams = [*chunk.hyps.values(), *chunk.refs]
-        texts = _texts(self.scorer, streams, chunk, segments)
+        """What each metric matched in some segments, by leaf and system."""
+        texts = self.evaluator.prepare(self.corpus[segments])
         found: dict[str, list[Leaf]] = {}
-        for name, metric in self.scorer.metrics.items():
-            hyps, refs = texts.sides(metric.reads, len(self.systems))
-            try:
-                for hyp in hyps:
-                    for leaf in _leaves(name, metric, metric.explain(hyp, refs)):
-                        found.setdefault(leaf.name, []).append(leaf)
-            except NoExplanation:
-                continue
+        for name in self.evaluator.metrics:
+            for leaf in _explained(self.evaluator, texts, name) or ():
+                found.setdefault(leaf.name, []).append(leaf)
         return found
 
 
-def _texts(scorer: Scorer, streams: Any, chunk: Chunk, segments: Sequence[int]) -> Texts:
-    """The texts of single segments, with their trees where these lie beside the text."""
-    batches = getattr(scorer.trees, "batches", None)
-    if batches is None:
-        return scorer.texts(streams, chunk)
-    rows = torch.tensor(list(segments), dtype=torch.int64, device="cpu")
-    return Texts(streams, [batch[rows] for batch in batches], scorer.device)
+def _explained(evaluator: Evaluator, texts: PreparedTexts, name: str) -> list[Leaf] | None:
+    """What a metric matched, leaf by leaf, for each system; None if it does not say it."""
+    metric = evaluator.metrics[name]
+    try:
+        found = evaluator.explain(texts, name)
+    except NoExplanation:
+        return None
+    return [leaf for each in found for leaf in _leaves(name, metric, each)]
 
 
-def gather(
-    scorer: Scorer,
+def collect(
+    evaluator: Evaluator,
     corpus: Corpus,
     names: Sequence[str] | None = None,
     size: int = CHUNK,
     progress: Callable[[int], object] = lambda count: None,
-    present: np.ndarray | None = None,
-) -> Gathered:
-    """Walk over the corpus; `names` are what the systems are called on the page.
+) -> Collected:
+    """Evaluate a corpus and collect what the page shows.
 
-    present bool [S,N]: where the systems have an output, None for everywhere.
+    Args:
+        evaluator: Metrics with their source of trees.
+        corpus: The corpus; outputs that are None are left out and counted.
+        names: What the systems are called on the page.
+        size: Segments at a time.
+        progress: Called with the number of segments that are done.
     """
     if not corpus.segments:
         raise TensorMTError("no segments to report on: the files are empty")
-    scorer.count(corpus)
-    count, kinds = len(corpus.systems), scorer.metrics
-    if present is None:
-        present = np.ones((count, corpus.segments), bool)
+    evaluator = evaluator.fit(corpus)
+    count = len(corpus.systems)
     many = count * corpus.segments > _LETTERS
-    raw_hyps: list[list[str]] = [[] for _ in range(count)]
-    raw_refs: list[list[str | None]] = [[] for _ in range(corpus.references)]
-    hyps, refs = [list[str]() for _ in raw_hyps], [list[str]() for _ in raw_refs]
-    docs: list[str] | None = [] if corpus.has_docs else None
-    rows: dict[str, list[list[Tensor]]] = {name: [[] for _ in raw_hyps] for name in kinds}
-    tallies: dict[str, Tally] = {}
+    parts: list[Segments] = []
+    statistics: list[Statistics] = []
+    shown: list[list[str]] = [[] for _ in range(count + corpus.references)]
+    item_counts: dict[str, ItemCounts] = {}
     silent: set[str] = set()
     depths: list[np.ndarray] = []
-    for chunk in corpus.chunks(min(size, CHUNK)):
-        texts = scorer.texts([*chunk.hyps.values(), *chunk.refs], chunk)
-        for name, metric in kinds.items():
-            batches, others = texts.sides(metric.reads, count)
-            for number, hyp in enumerate(batches):
-                shown = present[number, chunk.start : chunk.start + len(chunk), None]
-                try:
-                    table = metric.statistics(hyp, others).cpu()
-                except SegmentError as error:
-                    raise error.after(chunk.start) from None
-                rows[name][number].append(table * torch.from_numpy(shown))
-                if name in silent:
+    for segments in corpus.chunks(min(size, CHUNK)):
+        texts = evaluator.prepare(segments)
+        statistics.append(evaluator.evaluate(segments, texts))
+        for name in evaluator.metrics:
+            leaves = None if name in silent else _explained(evaluator, texts, name)
+            if leaves is None:
+                silent.add(name)
+                continue
+            each = len(leaves) // max(count, 1)  # leaves come system by system
+            for place, leaf in enumerate(leaves):
+                if leaf.found.items is None or (many and leaf.found.characters):
                     continue
-                try:
-                    leaves = list(_leaves(name, metric, metric.explain(hyp, others)))
-                except NoExplanation:
-                    silent.add(name)
-                    continue
-                for leaf in leaves:
-                    if leaf.found.items is None or (many and leaf.found.characters):
-                        continue
-                    orders = range(1, len(leaf.found.columns) + 1)
-                    named = [leaf.found.name(order) for order in orders]
-                    tally = tallies.setdefault(leaf.name, Tally(name, leaf.found.kind, named))
-                    tally.add(leaf.found, chunk.start, number)
-        if scorer.needs_trees:
-            depths.append(_depths(texts.read(Trees("dependency"))[count]))
-        for number in range(count):
-            raw_hyps[number] += list(chunk.hyps.values())[number]
-            hyps[number] += texts.lines(number)
-        for number, lines in enumerate(chunk.refs):
-            raw_refs[number] += lines
-            refs[number] += texts.lines(count + number)
-        if docs is not None and chunk.docs is not None:
-            docs += chunk.docs
-        progress(len(chunk))
-
-    def chosen(segments: Sequence[int]) -> Chunk:
-        own = {
-            name: [lines[i] for i in segments]
-            for name, lines in zip(corpus.systems, raw_hyps, strict=True)
-        }
-        return Chunk(0, own, [[lines[i] for i in segments] for lines in raw_refs], None)
-
-    return Gathered(
-        scorer,
+                orders = range(1, len(leaf.found.columns) + 1)
+                titles = [leaf.found.name(order) for order in orders]
+                counts = item_counts.setdefault(
+                    leaf.name, ItemCounts(name, leaf.found.kind, titles)
+                )
+                counts.add(leaf.found, segments.number(0), place // each)
+        if evaluator.reads_trees:
+            depths.append(_depths(Trees("dependency").batches(texts)[count]))
+        for number, lines in enumerate(shown):
+            lines += texts.lines(number)
+        parts.append(segments)
+        progress(len(segments))
+    return Collected(
+        evaluator,
         list(names or corpus.systems),
-        hyps,
-        refs,
-        docs,
-        {name: [torch.cat(parts) for parts in found] for name, found in rows.items()},
-        present,
-        tallies,
+        Segments.concat(parts),
+        shown[:count],
+        shown[count:],
+        Statistics.concat(statistics),
+        item_counts,
         np.concatenate(depths) if depths else None,
-        chosen,
     )
 
 

@@ -9,23 +9,23 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import torch
 
 from tensormt.data.coercion import as_lines, as_streams
-from tensormt.devices import resolve_device
 from tensormt.errors import TensorMTError
+from tensormt.evaluator import Evaluator
 from tensormt.explanation import Explanation
-from tensormt.inputs import BATCHES
+from tensormt.inputs import is_batch
 from tensormt.metric import Metric, check_aligned
 from tensormt.options import describe
-from tensormt.prepared import Texts
 from tensormt.registry import make
+from tensormt.segments import Segments
 
-__all__ = ["CHUNK", "Explained", "Match", "Member", "Pair", "explain", "tell"]
+__all__ = ["CHUNK", "Explained", "Match", "Member", "Pair", "by_segment", "explain"]
 
 CHUNK = 1024  # segments at a time: keys of many segments would lose bits
 
@@ -113,43 +113,27 @@ def explain(
     [(1, 'S'), (1, 'NP'), (1, 'PRP'), (1, 'VP'), (2, '(S NP VP)'), (2, '(NP PRP)')]
     """
     metric = metric if isinstance(metric, Metric) else make(metric)
-    if not isinstance(hyp, BATCHES):
-        hyp, refs = _read(metric, as_lines(hyp, "hyp"), as_streams(refs), parser, device)
-    if isinstance(refs, (str, bytes, *BATCHES)) or not isinstance(refs, Iterable):
+    if not is_batch(hyp):
+        segments = Segments({"": as_lines(hyp, "hyp")}, as_streams(refs))
+        texts = Evaluator({metric.name: metric}, parser, device).prepare(segments)
+        (hyp,), refs = texts.sides(metric.reads)
+    if isinstance(refs, str | bytes) or is_batch(refs) or not isinstance(refs, Iterable):
         raise TensorMTError(f"refs is {describe(refs)}, expected a list of R batches: pass [refs]")
     refs = list(refs)
     check_aligned(hyp, refs)
     explained: list[Explained] = []
     for start in range(0, len(hyp), CHUNK):
         rows = slice(start, start + CHUNK)
-        explained += tell(metric.explain(hyp[rows], [ref[rows] for ref in refs]))
+        explained += by_segment(metric.explain(hyp[rows], [ref[rows] for ref in refs]))
     return explained
 
 
-def _read(
-    metric: Metric[Any],
-    lines: list[str | None],
-    streams: list[list[str | None]],
-    parser: Any,
-    device: str | torch.device | None,
-) -> tuple[Any, Sequence[Any]]:
-    """Text as the metric reads it."""
-    source = None
-    if metric.reads_trees:
-        from tensormt.parser.cache import tree_source
-
-        source = tree_source(parser, device)
-    texts = Texts([lines, *streams], source, resolve_device(device))
-    [hyp], refs = texts.sides(metric.reads)
-    return hyp, list(refs)
-
-
-def tell(found: Explanation) -> list[Explained]:
+def by_segment(found: Explanation) -> list[Explained]:
     """An explanation segment by segment."""
     names = [found.name(order) for order in range(1, len(found.columns) + 1)]
     segments = [Explained(found.kind, names=names) for _ in range(len(found.hyp))]
     for part in found.parts:
-        for segment, own in zip(segments, tell(part.found), strict=True):
+        for segment, own in zip(segments, by_segment(part.found), strict=True):
             segment.members.append(Member(part.name, part.weight, own))
     if found.parts:
         return segments

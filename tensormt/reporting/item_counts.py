@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tensormt.reporting.collect import Gathered
+from tensormt.reporting.collect import Collected
 
 __all__ = ["Item", "tallied"]
 
@@ -31,15 +31,15 @@ class Item(NamedTuple):
     segments: np.ndarray
 
 
-def tallied(gathered: Gathered) -> list[Item]:
+def tallied(collected: Collected) -> list[Item]:
     """The items worth a look, by metric and order."""
     found: list[tuple[str, int, list[int], np.ndarray, tuple[int, int, int]]] = []
-    for leaf, tally in gathered.tallies.items():
+    for leaf, tally in collected.item_counts.items():
         key, order, segment, system, place = tally.arrays()
         for number in np.unique(order).tolist():
             rows = np.nonzero(order == number)[0]
             _, first, inverse = np.unique(key[rows], return_index=True, return_inverse=True)
-            size = len(gathered.systems)
+            size = len(collected.systems)
             counts = np.bincount(inverse * size + system[rows], minlength=len(first) * size)
             counts = counts.reshape(len(first), size)
             chosen = _largest(counts)
@@ -55,10 +55,10 @@ def tallied(gathered: Gathered) -> list[Item]:
                 example = rows[first[item]]
                 where = (int(segment[example]), int(system[example]), int(place[example]))
                 found.append((leaf, int(number), counts[item].tolist(), np.unique(places), where))
-    texts = _texts(gathered, [(leaf, order, *at) for leaf, order, _, _, at in found])
+    texts = _texts(collected, [(leaf, order, *at) for leaf, order, _, _, at in found])
     items = []
     for (leaf, depth, counted, segments, _), text in zip(found, texts, strict=True):
-        tally = gathered.tallies[leaf]
+        tally = collected.item_counts[leaf]
         named = tally.names[depth - 1]
         items.append(Item(leaf, named, tally.kind, depth, text, counted, segments))
     return items
@@ -77,11 +77,11 @@ def _largest(counts: np.ndarray) -> np.ndarray:
     return np.array(sorted(rows), np.int64)
 
 
-def _texts(gathered: Gathered, places: list[tuple[str, int, int, int, int]]) -> list[str]:
+def _texts(collected: Collected, places: list[tuple[str, int, int, int, int]]) -> list[str]:
     """The text of items given leaf, order, segment, system and place."""
     segments = sorted({segment for _, _, segment, _, _ in places})
     at = {segment: number for number, segment in enumerate(segments)}
-    explained = gathered.explained(segments) if segments else {}
+    explained = collected.explained(segments) if segments else {}
     made: dict[tuple[str, int, int], Any] = {}
     texts = []
     for leaf, order, segment, system, place in places:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from copy import copy
 from itertools import combinations, pairwise
 from typing import Any
 
@@ -17,19 +16,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from tensormt.data.human_scores import TestSet
-from tensormt.errors import TensorMTError
-from tensormt.inputs import Tokens
 from tensormt.metaeval.correlation import pearson, spearman
 from tensormt.metaeval.grouping import agreement, system_agreement
 from tensormt.metaeval.pairs import count_pairs
-from tensormt.metaeval.scores import collect_texts
 from tensormt.metric import Metric
-from tensormt.qarla.from_texts import bed_from_texts
+from tensormt.qarla.from_texts import bed_from_segments
 from tensormt.qarla.summary import Options, make_report
-from tensormt.reporting.collect import Gathered
+from tensormt.reporting.collect import Collected
 from tensormt.significance import SEED, gap_p_value, holm, interval, resampled
-from tensormt.trees.sources import PreparsedTrees, TreesAsText
 
 __all__ = [
     "BUCKET_SAMPLES",
@@ -47,6 +41,7 @@ _DEPTHS = (6, 9, 12, 15)
 _AGREEMENTS = (0.2, 0.4, 0.6, 0.8)
 _DOCUMENTS = 200  # the largest ones
 _CASES = 300  # of QARLA
+_MODELS = 3  # references of a case, at least
 _DRAWS = 10**8  # segments drawn in all: about two seconds
 
 
@@ -55,47 +50,47 @@ def number(value: float) -> float | None:
     return float(f"{value:.7g}") if math.isfinite(value) else None
 
 
-def samples(gathered: Gathered) -> int:
+def samples(collected: Collected) -> int:
     """Resamples of the corpus: more where many pairs are compared and the corpus is small.
 
     The least p is 1 / (samples + 1), and Holm multiplies it by the number of pairs.
     """
-    pairs = len(gathered.systems) * (len(gathered.systems) - 1) // 2
+    pairs = len(collected.systems) * (len(collected.systems) - 1) // 2
     wanted = min(max(SAMPLES, 40 * pairs), 10 * SAMPLES)
-    return wanted if wanted * gathered.segments <= _DRAWS else SAMPLES
+    return wanted if wanted * collected.segments <= _DRAWS else SAMPLES
 
 
-def systems(gathered: Gathered) -> dict[str, Any]:
+def systems(collected: Collected) -> dict[str, Any]:
     """By metric: corpus scores and intervals of the systems; gap, p and n of the pairs.
 
     A pair: [a, b, p, p by Holm, score of a − score of b, n], over the segments that both have.
     """
-    size, draws = len(gathered.systems), samples(gathered)
-    names = list(gathered.statistics)
-    tables = [table for name in names for table in gathered.statistics[name]]
+    size, draws = len(collected.systems), samples(collected)
+    names = list(collected.statistics)
+    tables = [table for name in names for table in collected.statistics[name]]
     sums = resampled(tables, draws, SEED)
     pairs = list(combinations(range(size), 2))
-    common = [gathered.present[a] & gathered.present[b] for a, b in pairs]
+    common = [collected.present[a] & collected.present[b] for a, b in pairs]
     found = {}
     for place, name in enumerate(names):
-        metric = gathered.scorer.metrics[name]
+        metric = collected.evaluator.metrics[name]
         scores = [
-            float(metric.score(table.sum(0), segment=False)) for table in gathered.statistics[name]
+            float(metric.score(table.sum(0), segment=False)) for table in collected.statistics[name]
         ]
         own = sums[place * size : (place + 1) * size]
         drawn = [metric.score(rows, segment=False) for rows in own]
         gaps, values = [], []
         for (a, b), both in zip(pairs, common, strict=True):
             one, two, few = (drawn[a], scores[a]), (drawn[b], scores[b]), int(both.sum())
-            if few < max(gathered.present[a].sum(), gathered.present[b].sum()):
+            if few < max(collected.present[a].sum(), collected.present[b].sum()):
                 chosen = torch.from_numpy(np.nonzero(both)[0])
-                one, two = _drawn(metric, [gathered.statistics[name][k][chosen] for k in (a, b)])
+                one, two = _drawn(metric, [collected.statistics[name][k][chosen] for k in (a, b)])
             gaps.append((one[1] - two[1], few))
             values.append(gap_p_value(one[0], two[0], one[1], two[1], few) if few else 1.0)
         found[name] = {
             "scores": [
                 number(score) if n else None
-                for score, n in zip(scores, gathered.present.sum(1), strict=True)
+                for score, n in zip(scores, collected.present.sum(1), strict=True)
             ],
             "intervals": [[number(edge) for edge in interval(rows)] for rows in drawn],
             "pairs": [
@@ -119,26 +114,26 @@ def _drawn(metric: Metric[Any], tables: list[Tensor]) -> list[tuple[Tensor, floa
     ]
 
 
-def buckets(gathered: Gathered) -> list[dict[str, Any]]:
+def buckets(collected: Collected) -> list[dict[str, Any]]:
     """Ways to part the segments, each with labels, the bucket of each segment, and scores."""
-    first = [next(filter(None, row)) for row in zip(*gathered.refs, strict=True)]
+    first = [next(filter(None, row)) for row in zip(*collected.refs, strict=True)]
     lengths = np.array([len(text.split()) for text in first])
     ways = [_by_edges("reference length", "words", lengths, _LENGTHS)]
-    if gathered.depths is not None:
-        ways.append(_by_edges("tree depth of the reference", "levels", gathered.depths, _DEPTHS))
-    if len(gathered.refs) > 1:
-        alike = np.array([_agreement(row) for row in zip(*gathered.refs, strict=True)])
+    if collected.depths is not None:
+        ways.append(_by_edges("tree depth of the reference", "levels", collected.depths, _DEPTHS))
+    if len(collected.refs) > 1:
+        alike = np.array([_agreement(row) for row in zip(*collected.refs, strict=True)])
         title = "agreement among references"
         ways.append(_by_edges(title, "mean Dice of words", alike, _AGREEMENTS))
-    if gathered.docs is not None:
-        names, index, counts = np.unique(gathered.docs, return_inverse=True, return_counts=True)
+    if collected.docs is not None:
+        names, index, counts = np.unique(collected.docs, return_inverse=True, return_counts=True)
         largest = np.argsort(-counts, kind="stable")[:_DOCUMENTS]
         slot = np.full(len(names), len(largest))
         slot[largest] = np.arange(len(largest))
         labels = [str(names[k]) for k in largest]
         labels += ["other documents"] if len(names) > len(largest) else []
         ways.append(("document", "", labels, slot[index]))
-    return [_scored(gathered, *way) for way in ways if len(set(way[3].tolist())) > 1]
+    return [_scored(collected, *way) for way in ways if len(set(way[3].tolist())) > 1]
 
 
 Way = tuple[str, str, list[str], np.ndarray]
@@ -164,23 +159,23 @@ def _agreement(texts: tuple[str, ...]) -> float:
 
 
 def _scored(
-    gathered: Gathered, title: str, unit: str, labels: list[str], index: np.ndarray
+    collected: Collected, title: str, unit: str, labels: list[str], index: np.ndarray
 ) -> dict[str, Any]:
     """Scores and intervals of all systems in every bucket that holds a segment."""
     kept = [k for k in range(len(labels)) if (index == k).any()]
     renumbered = np.full(len(labels) + 1, -1)
     renumbered[kept] = np.arange(len(kept))
-    rows: dict[str, list[Any]] = {name: [] for name in gathered.statistics}
+    rows: dict[str, list[Any]] = {name: [] for name in collected.statistics}
     sizes = []
     for k in kept:
         chosen = torch.from_numpy(np.nonzero(index == k)[0])
-        sizes.append(gathered.present[:, index == k].sum(1).tolist())
-        names = list(gathered.statistics)
-        tables = [table[chosen] for name in names for table in gathered.statistics[name]]
+        sizes.append(collected.present[:, index == k].sum(1).tolist())
+        names = list(collected.statistics)
+        tables = [table[chosen] for name in names for table in collected.statistics[name]]
         sums = iter(resampled(tables, BUCKET_SAMPLES, SEED))
         for name in names:
-            metric, cells = gathered.scorer.metrics[name], []
-            for table, n in zip(gathered.statistics[name], sizes[-1], strict=True):
+            metric, cells = collected.evaluator.metrics[name], []
+            for table, n in zip(collected.statistics[name], sizes[-1], strict=True):
                 score = float(metric.score(table[chosen].sum(0), segment=False))
                 edges = interval(metric.score(next(sums), segment=False))
                 cells.append([number(value) if n else None for value in (score, *edges)])
@@ -205,25 +200,19 @@ def correlations(scores: Mapping[str, np.ndarray]) -> dict[str, Any]:
     return found
 
 
-def people(
-    gathered: Gathered, scores: Mapping[str, np.ndarray], human: Mapping[str, Tensor]
-) -> list[dict[str, Any]]:
+def people(collected: Collected, scores: Mapping[str, np.ndarray]) -> list[dict[str, Any]]:
     """Agreement of each metric with each kind of human score [S,N]; NaN is no score."""
     rows = []
-    for title, table in human.items():
+    for title, judged in collected.corpus.human.items():
+        table = torch.from_numpy(judged)
         for name, values in scores.items():
             own = torch.from_numpy(values)
             real = ~table.isnan() & ~own.isnan()
             pairs = count_pairs(table.T.nan_to_num(), own.T.nan_to_num(), real.T)
             ordered, ties = int(pairs.ordered.sum()), int(pairs.metric_ties.sum())
             share = (int(pairs.concordant.sum()) + ties / 2) / max(ordered + ties, 1)
-            corpus = torch.tensor(
-                [
-                    float(gathered.scorer.metrics[name].score(s.sum(0), segment=False))
-                    for s in gathered.statistics[name]
-                ],
-                dtype=torch.float64,
-            )
+            metric = collected.evaluator.metrics[name]
+            corpus = metric.score(collected.statistics[name].sum(1), segment=False)
             means = torch.where(real, table, math.nan).nanmean(1)
             rows.append(
                 {
@@ -240,36 +229,16 @@ def people(
     return rows
 
 
-def qarla(gathered: Gathered) -> dict[str, Any] | None:
+def qarla(collected: Collected) -> dict[str, Any] | None:
     """KING, QUEEN and JACK over segments with three references or more; None where they lack."""
-    scorer = gathered.scorer
-    given = isinstance(scorer.trees, (TreesAsText, PreparsedTrees))
-    metrics = {
-        name: copy(metric)
-        for name, metric in scorer.metrics.items()
-        if isinstance(metric.reads, Tokens) or not given
-    }
-    rows = [
-        k for k, row in enumerate(zip(*gathered.refs, strict=True)) if sum(map(bool, row)) >= 3
-    ][:_CASES]
-    if not rows or not metrics or len(gathered.systems) < 2:
+    evaluator = collected.evaluator
+    rows = [k for k, refs in enumerate(collected.corpus.reference_rows()) if len(refs) >= _MODELS][
+        :_CASES
+    ]
+    if not rows or len(collected.systems) < 2:
         return None
-    test = TestSet(
-        [str(k) for k in rows],
-        [[stream[k] for stream in gathered.refs if stream[k]] for k in rows],
-        gathered.systems,
-        [
-            [lines[k] if shown[k] else None for k in rows]
-            for lines, shown in zip(gathered.hyps, gathered.present, strict=True)
-        ],
-        {},
-    )
-    trees: Any = None if given else scorer.trees
-    try:
-        bed = bed_from_texts(test, metrics, collect_texts(test, trees, scorer.device))
-        report = make_report(bed, gathered.systems, Options(), {}, {})
-    except TensorMTError:
-        return None
+    bed = bed_from_segments(collected.corpus[rows], list(evaluator.metrics), evaluator)
+    report = make_report(bed, collected.systems, Options(), {}, {})
     return {
         "cases": report.cases,
         "kings": {name: number(value) for name, value in report.kings.items()},

@@ -21,7 +21,7 @@ from torch import Tensor
 from tensormt.explanation import Explanation
 from tensormt.kernels.matches import Occurrences
 from tensormt.metric import Metric
-from tensormt.reporting.collect import Gathered
+from tensormt.reporting.collect import Collected
 from tensormt.trees.batch import TreeBatch
 
 __all__ = ["draw", "gains"]
@@ -30,9 +30,9 @@ _MOST_ORDERS = 8  # 2⁸ sums of statistics a segment
 _PAIRS = 80  # pairs of nodes shown, the largest shares
 
 
-def draw(gathered: Gathered, segments: Sequence[int]) -> list[dict[str, Any]]:
+def draw(collected: Collected, segments: Sequence[int]) -> list[dict[str, Any]]:
     """One object for each of some segments, ready for JSON."""
-    explained = gathered.explained(segments)
+    explained = collected.explained(segments)
     cards: list[dict[str, Any]] = [{"i": i, "views": [], "m": {}} for i in segments]
     views: dict[int, int] = {}
     rows = torch.tensor(list(segments), dtype=torch.int64, device="cpu")
@@ -44,7 +44,7 @@ def draw(gathered: Gathered, segments: Sequence[int]) -> list[dict[str, Any]]:
             views[key] = len(views)
             streams = [*first.refs, *(each.hyp for each in found)]
             _add_view(cards, streams)
-        tables = [leaf.rows(table[rows]) for table in gathered.statistics[leaf.metric]]
+        tables = [leaf.rows(table[rows]) for table in collected.statistics[leaf.metric]]
         if first.items is None:
             parts = _pairs(found, leaf.own, tables, leaf.weight)
         elif first.characters:

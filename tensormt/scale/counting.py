@@ -15,10 +15,10 @@ from contextlib import suppress
 from tensormt.data.fsspec_io import fetched, filesystem, stored
 from tensormt.data.shards import Shard
 from tensormt.errors import TensorMTError
+from tensormt.evaluator import named_metrics
 from tensormt.ngram.frequencies import Frequencies
-from tensormt.scale.job import Job, waiting
+from tensormt.scale.job import Job, unfitted
 from tensormt.scale.worker import Task
-from tensormt.scoring import Scorer
 
 __all__ = ["tables"]
 
@@ -31,8 +31,8 @@ def tables(
     work: Callable[[Job, list[Task]], object],
 ) -> dict[str, str]:
     """The files with the counts that metrics wait for, by name; `work` does tasks."""
-    metrics = Scorer(job.metrics).metrics.values()
-    wanted = {key: some[0] for key, some in waiting(metrics).items()}
+    metrics = named_metrics(job.metrics).values()
+    wanted = {key: some[0] for key, some in unfitted(metrics).items()}
     found: dict[str, str] = {}
     for path in saved:
         with fetched(path) as local:

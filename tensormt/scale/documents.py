@@ -17,7 +17,7 @@ from tensormt.data.fsspec_io import filesystem
 from tensormt.data.shard_writer import SUFFIXES, ScoreFile, read_columns, read_footer
 from tensormt.data.shards import Shard
 from tensormt.scale.job import Job
-from tensormt.scoring import Sums
+from tensormt.statistics import Totals
 
 __all__ = ["finished", "folder_of_sums", "forget", "keep", "recall", "table_name", "write_table"]
 
@@ -54,10 +54,9 @@ def _cells(shapes: Mapping[str, Sequence[int]]) -> dict[str, tuple[str, int, int
     }
 
 
-def keep(job: Job, shard: Shard, sums: Sums, footer: Mapping[str, Any]) -> None:
+def keep(job: Job, shard: Shard, totals: Totals, footer: Mapping[str, Any]) -> None:
     """Write the sums of a shard's documents, which its scores will lie beside."""
-    names, by_system = sums.documents()
-    found = by_system.get("", {})
+    names, found = totals.document_names, totals.document_sums("")
     shapes = {name: (words.shape[0], words.shape[2]) for name, words in found.items()}
     cells = _cells(shapes)
     facts = {key: footer[key] for key in ("fingerprint", "input")}
@@ -69,14 +68,14 @@ def keep(job: Job, shard: Shard, sums: Sums, footer: Mapping[str, Any]) -> None:
         file.finish({"format": FORMAT, **facts, "shapes": shapes})
 
 
-def recall(job: Job, shard: Shard) -> Sums:
+def recall(job: Job, shard: Shard) -> Totals:
     """What `keep` wrote; the sums of the corpus are not in it."""
     columns, footer = read_columns(_path(job, shard))
     tables = {}
     for name, (words, width) in footer["shapes"].items():
         own = [torch.tensor(columns[cell], device="cpu") for cell in _cells({name: (words, width)})]
         tables[name] = torch.stack(own).view(words, width, -1).transpose(1, 2)
-    return Sums.of_state({"corpus": {}, "names": columns["doc"], "documents": {"": tables}})
+    return Totals.from_json({"names": columns["doc"], "documents": {"": tables}})
 
 
 def forget(job: Job) -> None:

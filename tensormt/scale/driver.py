@@ -35,7 +35,7 @@ from tensormt.scale.job import Job
 from tensormt.scale.process_engine import Local
 from tensormt.scale.ray_engine import Cluster
 from tensormt.scale.worker import Task
-from tensormt.scoring import Scorer, Sums
+from tensormt.statistics import Totals
 
 __all__ = ["SHARD_BYTES", "Summary", "plan", "score_files"]
 
@@ -115,7 +115,7 @@ def score_files(
     folder = os.fspath(out).rstrip("/")
     skip = on_error == "skip"
     job = Job(folder, names, columns, format, skip=skip, documents=documents, **options)
-    Scorer(names)  # a wrong name is told before anything is made
+    job.evaluator()  # names, options and parser are checked before anything is written
     shards = plan(paths, folder, shard_bytes)
     _prepare(job, shards, overwrite)
     mine = shards[part[0] - 1 :: part[1]]
@@ -228,19 +228,18 @@ def _work(
 def _summary(job: Job, shards: Sequence[Shard], done: dict[int, Task]) -> Summary:
     """Sum up the footers; all of them: `summary.json` is written."""
     footers = [done[number] for number in sorted(done)]
-    sums = Sums()
+    totals = Totals()
     for shard in shards:
         if shard.number in done:
             statistics = {"": done[shard.number]["statistics"]}
-            sums.merge(Sums.of_state({"corpus": statistics, "names": [], "documents": {}}))
+            totals.merge(Totals.from_json({"corpus": statistics}))
             if job.documents:
-                sums.merge(recall(job, shard))
-    scorer = Scorer(job.metrics)
-    scorer.trees = job.tree_source(scorer)
+                totals.merge(recall(job, shard))
+    evaluator = replace(job, tables={}).evaluator()
     references = max((footer["references"] for footer in footers), default=0)
     summary = Summary(
-        dict.fromkeys(scorer.metrics, 0.0) | sums.scores(scorer.metrics).get("", {}),
-        {name: scorer.signature(name, references) for name in scorer.metrics},
+        totals.corpus_scores(evaluator.metrics, ""),
+        evaluator.signatures(references),
         sum(footer["rows"] - footer["skipped"] for footer in footers),
         sum(footer["skipped"] for footer in footers),
         references,
@@ -248,7 +247,7 @@ def _summary(job: Job, shards: Sequence[Shard], done: dict[int, Task]) -> Summar
         sum(footer["cpu_seconds"] for footer in footers),
         len(shards) - len(done),
         [message for footer in footers for message in footer["errors"]][:5],
-        sums.document_scores(scorer.metrics).get("", {}),
+        totals.document_scores(evaluator.metrics, ""),
     )
     if not summary.missing:
         if job.documents:

@@ -12,7 +12,7 @@ from tensormt.data.corpus import Corpus
 from tensormt.data.shard_reader import Record, sample
 from tensormt.data.shards import Shard
 from tensormt.scale.job import Job
-from tensormt.scale.worker import columns_of
+from tensormt.scale.worker import row_segments
 
 __all__ = ["Estimate", "about_rows", "estimate"]
 
@@ -65,19 +65,19 @@ def estimate(job: Job, shards: Sequence[Shard]) -> Estimate:
 
 def _speed(job: Job, rows: list[Record]) -> float:
     """Rows a second; the first few are scored before, which also loads the parser."""
-    scorer, threads = job.scorer(), torch.get_num_threads()
-    hyps, refs = columns_of(rows)
-    corpus, warm = Corpus.of_lists({"": hyps}, refs), len(rows) // 10
+    evaluator, threads = job.evaluator(), torch.get_num_threads()
+    segments, warm = row_segments(rows), len(rows) // 10
+    corpus = Corpus.from_segments(segments)
     torch.set_num_threads(1)
     try:
         counting = time.perf_counter()
-        scorer.count(corpus)
+        evaluator = evaluator.fit(corpus)
         counting = time.perf_counter() - counting
-        for chunk in Corpus.of_lists({"": hyps[:warm]}, [ref[:warm] for ref in refs]).chunks(warm):
-            scorer.statistics(chunk)
+        evaluator.evaluate(segments[:warm])
         began = time.perf_counter()
-        for chunk in corpus.chunks(job.chunk_size(scorer), warm):
-            scorer.segment_scores(scorer.statistics(chunk)[""])
+        for _, found in evaluator.run(corpus, job.chunk_size(evaluator), warm):
+            for name in evaluator.metrics:
+                found.segments(name)
         scoring = time.perf_counter() - began
     finally:
         torch.set_num_threads(threads)

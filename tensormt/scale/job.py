@@ -9,8 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from tensormt.data.fsspec_io import fetched
@@ -18,32 +17,20 @@ from tensormt.data.shard_reader import Columns
 from tensormt.data.shard_writer import SUFFIXES
 from tensormt.data.shards import Shard
 from tensormt.errors import TensorMTError
+from tensormt.evaluator import Evaluator, named_metrics
 from tensormt.metric import Metric
 from tensormt.ngram.frequencies import Frequencies
-from tensormt.prepared import signature
-from tensormt.scoring import CHUNK, Scorer
-from tensormt.trees.sources import TreesAsText, TreeSource
+from tensormt.trees.sources import TreeOptions, TreesAsText
 
-__all__ = ["Job", "waiting"]
-
-_PARSED_CHUNK = 500  # segments at a time where most of the time goes into parsing
+__all__ = ["Job", "unfitted"]
 
 
-def waiting(metrics: Iterable[Metric[Any]]) -> dict[str, list[Any]]:
-    """Metrics, members of combined ones too, that wait for n-gram counts, by the table they share.
-
-    A table is named by tokeniser, case and order.
-    """
+def unfitted(metrics: Iterable[Metric[Any]]) -> dict[str, list[Any]]:
+    """Return the metrics that need n-gram counts, by the key of the table that they share."""
     found: dict[str, list[Any]] = {}
     for metric in metrics:
-        members = getattr(metric, "metrics", None)
-        if members is not None:
-            for key, some in waiting(members).items():
-                found.setdefault(key, []).extend(some)
-        elif metric.needs_fit:
-            own: Any = metric
-            case = "lc" if own.lowercase else "mixed"
-            found.setdefault(f"{own.tokenize}-{case}-{own.max_order}", []).append(own)
+        for own in metric.unfitted():
+            found.setdefault(own.frequencies_key, []).append(own)
     return found
 
 
@@ -64,7 +51,7 @@ class Job:
     chunk: int | None = None
     skip: bool = False  # bad rows are skipped
     documents: bool = False  # sums of documents are kept
-    tables: Mapping[str, str] = field(default_factory=dict)  # of `waiting`, and their files
+    tables: Mapping[str, str] = field(default_factory=dict)  # of `unfitted`, and their files
 
     def __post_init__(self) -> None:
         if self.form not in SUFFIXES:
@@ -90,40 +77,26 @@ class Job:
         """Where the scores of a shard go."""
         return f"{self.out}/{shard.name}{SUFFIXES[self.form]}"
 
-    def scorer(self) -> Scorer:
-        """Metrics with their tables and a source of trees, ready for chunks."""
-        scorer = Scorer(self.metrics, device=self.device)
-        for key, metrics in waiting(scorer.metrics.values()).items():
+    def evaluator(self, *, metrics: Mapping[str, Metric[Any]] | None = None) -> Evaluator:
+        """Metrics with their n-gram counts and a source of trees, ready for chunks."""
+        named = dict(metrics or named_metrics(self.metrics))
+        for key, waiting in unfitted(named.values()).items():
             if key in self.tables:
                 with fetched(self.tables[key]) as path:
                     table = Frequencies.load(path)
-                for metric in metrics:
-                    metric.counts = table
-        scorer.trees = self.tree_source(scorer)
-        return scorer
+                for metric in waiting:
+                    metric.use_counts(table)
+        options = TreeOptions(self.parser, self.lang, self.trusted, self.cache)
+        return Evaluator(named, TreesAsText() if self.trees else options, self.device)
 
-    def tree_source(self, scorer: Scorer) -> TreeSource | None:
-        """What makes trees of texts: none, the text itself, or the parser with its cache."""
-        if self.trees:
-            return TreesAsText()
-        if not scorer.needs_trees:
-            return None
-        from tensormt.parser.cache import CachedParser
-        from tensormt.parser.registry import open_parser
-
-        parser = open_parser(self.parser, self.trusted, self.device, lang=self.lang)
-        return CachedParser(parser, Path(self.cache) if self.cache else None)
-
-    def chunk_size(self, scorer: Scorer) -> int:
-        """Segments at a time: as asked, else fewer where they are parsed."""
-        return self.chunk or (_PARSED_CHUNK if hasattr(scorer.trees, "parser") else CHUNK)
+    def chunk_size(self, evaluator: Evaluator) -> int:
+        """Segments at a time: as asked, else as the evaluator has it."""
+        return self.chunk or evaluator.chunk_size
 
     def fingerprint(self) -> str:
         """A hash of all that scores depend on, but for the rows."""
-        scorer = Scorer(self.metrics)
-        trees = self.tree_source(scorer)
         # the number of references is known at the end only
-        facts: list[Any] = [signature(m, 0, trees) for m in scorer.metrics.values()]
+        facts: list[Any] = list(replace(self, tables={}).evaluator().signatures(0).values())
         facts += [self.metrics, self.columns, self.trees, self.skip]
         facts += ["documents"] if self.documents else []
         facts += [[key, self._hash(path)] for key, path in sorted(self.tables.items())]

@@ -15,26 +15,26 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 from typing import Any
 
 import torch
-from torch import Tensor
 
-from tensormt.data.corpus import Chunk
 from tensormt.data.fsspec_io import stored
 from tensormt.data.shard_reader import InvalidRow, Record, id_type, records
 from tensormt.data.shard_writer import ScoreFile
 from tensormt.data.shards import Shard, place
 from tensormt.errors import TensorMTError
+from tensormt.evaluator import Evaluator, named_metrics
 from tensormt.ngram.frequencies import Frequencies
-from tensormt.prepared import Texts
 from tensormt.scale.documents import finished, keep
-from tensormt.scale.job import Job, waiting
-from tensormt.scoring import Scorer, Sums
+from tensormt.scale.job import Job, unfitted
+from tensormt.segments import Segments
+from tensormt.statistics import Statistics, Totals
 
-__all__ = ["FORMAT", "Task", "Worker", "columns_of", "main"]
+__all__ = ["FORMAT", "Task", "Worker", "main", "row_segments"]
 
 FORMAT = "tensormt scores 1"
 _TOLD = 5  # sentences about bad rows that a footer keeps
@@ -42,11 +42,9 @@ _TOLD = 5  # sentences about bad rows that a footer keeps
 Task = dict[str, Any]  # "do": score or count, "shard", "fingerprint", "targets"
 
 
-def columns_of(rows: list[Record]) -> tuple[list[str], list[list[str | None]]]:
-    """Hypotheses, and as many lists of references as a row has at most."""
-    most = max((len(row.refs) for row in rows), default=1)
-    refs = [[row.refs[k] if k < len(row.refs) else None for row in rows] for k in range(most)]
-    return [row.hyp for row in rows], refs
+def row_segments(rows: list[Record]) -> Segments:
+    """Return the segments of rows, as those of one system."""
+    return Segments.from_rows({"": [row.hyp for row in rows]}, [row.refs for row in rows])
 
 
 class Worker:
@@ -56,9 +54,9 @@ class Worker:
         self.job = job
 
     @cached_property
-    def scorer(self) -> Scorer:
-        """The metrics, with tables and parser."""
-        return self.job.scorer()
+    def evaluator(self) -> Evaluator:
+        """The metrics, with n-gram counts and parser."""
+        return self.job.evaluator()
 
     def run(self, task: Task, progress: Callable[[int], object] = lambda rows: None) -> Task:
         """The answer to a task: the footer of a shard, or {"error": sentence}."""
@@ -91,29 +89,29 @@ class Worker:
             # by another driver, since this one made its plan
             progress(done["rows"])
             return done
-        names = list(self.scorer.metrics)
+        names = list(self.evaluator.metrics)
         kept = {"id": id_type(shard, self.job.columns)} if self.job.columns.id else {}
         if self.job.columns.doc:
             kept["doc"] = "string"
         digest = hashlib.blake2b(digest_size=16)
-        sums = Sums()
+        totals = Totals()
         began, rows, references = time.process_time(), 0, 0
         told: list[str] = []
         skipped = 0
         with ScoreFile(target, {**kept, **dict.fromkeys(names, "double")}) as file:
-            for start, part in self._chunks(shard, self.job.chunk_size(self.scorer), digest):
+            for start, part in self._chunks(shard, self.job.chunk_size(self.evaluator), digest):
                 found, bad = self._statistics(shard, start, part)
                 good = [k for k in range(len(part)) if k not in bad]
                 columns: dict[str, list[Any]] = {
                     name: self._kept(part, name, kind) for name, kind in kept.items()
                 }
                 columns |= {name: [None] * len(part) for name in names}
-                for name, scores in self.scorer.segment_scores(found).items() if good else ():
-                    for k, score in zip(good, scores.tolist(), strict=True):
-                        columns[name][k] = score
-                if good:
+                if found is not None:
+                    for name in names:
+                        for k, score in zip(good, found.segments(name)[0].tolist(), strict=True):
+                            columns[name][k] = score
                     docs = [getattr(part[k], "doc", None) or "" for k in good]
-                    sums.add({"": found}, docs if self.job.documents else None)
+                    totals.add(replace(found, documents=docs), documents=self.job.documents)
                 for row in part:
                     references = max(references, len(row.refs) if isinstance(row, Record) else 0)
                 file.add(columns)
@@ -129,12 +127,12 @@ class Worker:
                 "skipped": skipped,
                 "errors": told,
                 "references": references,
-                "signatures": {name: self.scorer.signature(name, references) for name in names},
-                "statistics": sums.state()["corpus"].get("", {}),
+                "signatures": self.evaluator.signatures(references),
+                "statistics": totals.to_json()["corpus"].get("", {}),
                 "cpu_seconds": time.process_time() - began,
             }
             if self.job.documents:
-                keep(self.job, shard, sums, footer)
+                keep(self.job, shard, totals, footer)
             file.finish(footer)
         return footer
 
@@ -146,17 +144,16 @@ class Worker:
 
     def _statistics(
         self, shard: Shard, start: int, part: list[Record | InvalidRow]
-    ) -> tuple[dict[str, Tensor], dict[int, str]]:
-        """Statistics of the good rows by metric, and sentences about the others by their place."""
+    ) -> tuple[Statistics | None, dict[int, str]]:
+        """Statistics of the valid rows, and messages about the others by their place."""
         bad = {k: row.message for k, row in enumerate(part) if isinstance(row, InvalidRow)}
         rows = {k: row for k, row in enumerate(part) if isinstance(row, Record)}
-        tables: list[dict[str, Tensor]] = []
+        found: list[Statistics] = []
 
         def score(some: list[int]) -> None:
             """Score rows; a row that cannot be scored is found by halving."""
-            hyps, refs = columns_of([rows[k] for k in some])
             try:
-                tables.append(self.scorer.statistics(Chunk(0, {"": hyps}, refs, None))[""])
+                found.append(self.evaluator.evaluate(row_segments([rows[k] for k in some])))
             except TensorMTError as error:
                 if len(some) > 1:
                     score(some[: len(some) // 2])
@@ -169,11 +166,7 @@ class Worker:
 
         if rows:
             score(list(rows))
-        joined = {
-            name: torch.cat([table[name] for table in tables])
-            for name in (self.scorer.metrics if tables else ())
-        }
-        return joined, dict(sorted(bad.items()))
+        return (Statistics.concat(found) if found else None), dict(sorted(bad.items()))
 
     # --- counts -------------------------------------------------------------------------------
 
@@ -181,17 +174,15 @@ class Worker:
         self, shard: Shard, targets: dict[str, str], progress: Callable[[int], object]
     ) -> Task:
         """Count the n-grams of the references, a file for each table that metrics wait for."""
-        scorer = Scorer(self.job.metrics, device=self.job.device)
-        trees = self.job.tree_source(scorer) if self.job.trees else None
-        tables = waiting(scorer.metrics.values())
+        tables = unfitted(named_metrics(self.job.metrics).values())
         counted = {key: tables[key][0] for key in targets}
+        evaluator = self.job.evaluator(metrics=counted)
         rows = 0
-        for _, part in self._chunks(shard, self.job.chunk_size(scorer)):
-            good = [row for row in part if isinstance(row, Record)]
-            _, refs = columns_of(good)
-            texts = Texts(refs, trees, self.job.device)
+        for _, part in self._chunks(shard, self.job.chunk_size(evaluator)):
+            valid = [row.refs for row in part if isinstance(row, Record)]
+            texts = evaluator.prepare(Segments.from_rows({}, valid))
             for metric in counted.values():
-                metric.fit(texts.read(metric.reads))
+                metric.fit(metric.reads.batches(texts))
             rows += len(part)
             progress(len(part))
         for key, metric in counted.items():

@@ -1,59 +1,83 @@
 """HWCM: shared headword chains up to a length (Liu & Gildea 2005, section 2.3).
 
-Zero fractions become 1e-3 in single segments (section 3.1 of the paper), whatever the balance.
-With `labels` the links of a chain are words with the names of their arcs (dog as nsubj is not dog
-as obj), beyond the paper.
+A chain of n words is a path downwards in the dependency tree. Zero fractions become 1e-3 in single
+segments (section 3.1 of the paper), whatever the balance. With `labels` the links of a chain are
+words with the names of their arcs (dog as nsubj is not dog as obj), beyond the paper.
 """
 
 from __future__ import annotations
 
-from torch import Tensor
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from tensormt.errors import TensorMTError
-from tensormt.kernels.chains import chain_keys
-from tensormt.kernels.counts import Keys
-from tensormt.kernels.nodes import Nodes
-from tensormt.syntax.base import DependencyMetric
-from tensormt.syntax.clipped_precision import ClippedPrecisionMetric
-from tensormt.trees.batch import TreeBatch
+from tensormt.options import Boolean, Integer
+from tensormt.syntax.base import DependencyMetric, HeadRules
+from tensormt.syntax.clipped_precision import Balance, ClippedPrecisionMetric
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from tensormt.kernels.counts import Keys
+    from tensormt.kernels.nodes import Nodes
+    from tensormt.trees.batch import TreeBatch
 
 __all__ = ["HWCM"]
 
+MaxLength = Annotated[int, Integer("Longest chains that count", 1, 1000)]
+ArcLabels = Annotated[bool, Boolean("Compare the names of arcs too, of dependency parses")]
+
 
 class HWCM(ClippedPrecisionMetric, DependencyMetric):
-    """Headword chain metric: shared downward paths of words in the dependency trees."""
+    """Headword chain metric: shared downward paths of words in the dependency trees.
 
-    name = "HWCM"
+    Args:
+        max_length: Longest chains that count.
+        balance: precision (the paper's), recall, f1 or brevity.
+        rules: Head rules that make dependencies from constituents.
+        labels: Compare the names of arcs too.
+
+    >>> from tensormt import TreeBatch
+    >>> tree = TreeBatch.from_heads([["I", "run"]], [[2, 0]])
+    >>> HWCM(max_length=2)(tree, [tree]).tolist()
+    [1.0]
+    """
+
+    name: ClassVar[str] = "HWCM"
+    summary: ClassVar[str] = "shared chains of head words in the dependency trees"
     epsilon = 1e-3
     item = "chain"
     order_name = "length"
+    max_length: int
+    labels: bool
 
     def __init__(
         self,
-        max_length: int = 4,
-        balance: str = "precision",
-        rules: str = "collins",
-        labels: bool = False,
+        max_length: MaxLength = 4,
+        balance: Balance = "precision",
+        rules: HeadRules = "collins",
+        labels: ArcLabels = False,
     ) -> None:
-        ClippedPrecisionMetric.__init__(self, max_length, balance, "max_length")
-        DependencyMetric.__init__(self, rules)
-        if not isinstance(labels, bool):
-            raise TensorMTError(f"{self.name}: labels is {labels!r}, expected True or False")
-        self.labels = labels
+        self._configure(locals())
+
+    @property
+    def orders(self) -> int:
+        """The longest chains."""
+        return self.max_length
 
     def trees(self, batch: TreeBatch) -> TreeBatch:
-        """Dependency trees, with relations beside the words where these count."""
+        """Return dependency trees, with relations beside the words where these count."""
         trees = super().trees(batch)
         return trees.with_relations() if self.labels and len(trees.nodes) else trees
 
-    def tree_options(self) -> dict[str, object]:
-        """The head rules, and whether relations count."""
-        return {**super().tree_options(), **({"labels": True} if self.labels else {})}
+    def tree_settings(self) -> dict[str, object]:
+        """Return the head rules, and whether relations count."""
+        return {**super().tree_settings(), **({"labels": True} if self.labels else {})}
 
     def keys(self, batch: TreeBatch) -> Keys:
-        """Headword-chain keys."""
+        """Return the keys of headword chains."""
+        from tensormt.kernels.chains import chain_keys
+
         return chain_keys(batch.nodes, batch.labels.hashes, self.orders)
 
     def highest(self, nodes: Nodes) -> Tensor:
-        """A node's depth: chains go up from it."""
+        """Return the depth of each node: chains go up from it."""
         return nodes.depth

@@ -13,7 +13,7 @@ tensormt.train.Learned, which learns θ from people's scores; `learned:FILE` rea
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,10 +25,11 @@ from tensormt.errors import TensorMTError
 from tensormt.inputs import Trees
 from tensormt.kernels.counts import Keys, occurrences
 from tensormt.metric import Metric
+from tensormt.syntax.clipped_engine import check_references
 from tensormt.syntax.clipped_precision import ClippedPrecisionMetric
 from tensormt.trees.batch import TreeBatch
 
-__all__ = ["Features", "Weighted", "features_of", "load_weights", "rows_of", "save_weights"]
+__all__ = ["Features", "LearnedMetric", "features_of", "load_weights", "rows_of", "save_weights"]
 
 _FORMAT = "tensormt learned weights 1"
 _CHUNK = 2048  # segments at a time, so that keys keep their bits in the counter
@@ -57,7 +58,8 @@ def features_of(
     metric: ClippedPrecisionMetric, buckets: int, hyp: TreeBatch, refs: Sequence[TreeBatch]
 ) -> Features:
     """Hashed keys and matches of aligned trees; empty reference trees are absent."""
-    metric.check(hyp, refs)
+    metric._check_sides(hyp, refs)
+    check_references(refs)
     batches = [metric.trees(batch) for batch in (hyp, *refs)]
     present = torch.stack([ref.lengths > 0 for ref in refs])
     if metric.balance == "precision":
@@ -124,10 +126,16 @@ def rows_of(metric: ClippedPrecisionMetric, features: Features, theta: Tensor) -
     return torch.stack(rows)
 
 
-class Weighted(Metric[TreeBatch]):
-    """A metric of fractions with weights; typed `learned:FILE`."""
+class LearnedMetric(Metric[TreeBatch]):
+    """STM, HWCM or DSTM with learned weights; typed `learned:FILE`.
+
+    Args:
+        metric: The metric whose counts are weighted.
+        theta: Logarithms of the weights of the buckets, [buckets].
+    """
 
     name = "Learned"
+    summary = "learned weights for the subtrees or chains of another metric"
 
     def __init__(self, metric: Metric[Any], theta: Tensor) -> None:
         if getattr(metric, "balance", None) not in ("precision", "recall", "f1"):
@@ -141,25 +149,24 @@ class Weighted(Metric[TreeBatch]):
 
     @property
     def reads(self) -> Trees:
-        """What the metric reads."""
+        """The input of the metric."""
         return self.metric.reads
 
     @property
     def width(self) -> int:
-        """As many as the metric has."""
+        """The number of statistics: that of the metric."""
         return self.metric.width
 
-    def options(self) -> dict[str, object]:
-        """The metric, and a hash of the weights."""
+    def settings(self) -> dict[str, object]:
+        """Return the metric, and a hash of the weights."""
+        return self._signature_settings(())
+
+    def _signature_settings(self, without: Collection[str]) -> dict[str, object]:
         data = self.theta.to("cpu", torch.float64).contiguous().numpy().tobytes()
-        return {"of": self.metric.in_short({}), "weights": hashlib.sha256(data).hexdigest()[:8]}
+        own = self.metric.format_signature(without=without, short=True)
+        return {"of": own, "weights": hashlib.sha256(data).hexdigest()[:8]}
 
-    def signed(self, facts: Mapping[str, object]) -> str:
-        """The signature with more facts; options that did not matter are taken from the metric."""
-        return super().signed({"of": self.metric.in_short(facts), **facts})
-
-    def statistics(self, hyp: TreeBatch, refs: Sequence[TreeBatch]) -> Tensor:
-        """Float64 [B,K]: the metric's, with weights for counts."""
+    def _statistics(self, hyp: TreeBatch, refs: Sequence[TreeBatch]) -> Tensor:
         theta = self.theta.to(hyp.device)
         features = features_of(self.metric, theta.shape[0], hyp, refs)
         rows = rows_of(self.metric, features, theta)
@@ -167,9 +174,8 @@ class Weighted(Metric[TreeBatch]):
         best = score.argmax(0)[None, :, None].expand(1, *rows.shape[1:])
         return rows.gather(0, best)[0]
 
-    def score(self, statistics: Tensor, *, segment: bool | None = None) -> Tensor:
-        """Float64 [...]."""
-        return self.metric.score(statistics, segment=segment)
+    def _score(self, rows: Any, segment: bool | None) -> Any:
+        return self.metric._score(rows, segment)
 
 
 def save_weights(path: str | Path, spec: str, signature: str, theta: Tensor) -> None:

@@ -1,52 +1,91 @@
-"""STM and DSTM: shared subtrees up to a depth (Liu & Gildea 2005, section 2.1)."""
+"""STM and DSTM: shared subtrees up to a depth (Liu & Gildea 2005, section 2.1).
+
+A depth-n subtree is the part of a tree within n levels of a node whose height is at least n (depth
+1: the node's label alone; depth 2: a production).
+"""
 
 from __future__ import annotations
 
-from torch import Tensor
+from typing import TYPE_CHECKING, ClassVar
 
-from tensormt.kernels.counts import Keys
-from tensormt.kernels.nodes import Nodes
-from tensormt.kernels.subtrees import subtree_keys
-from tensormt.syntax.base import ConstituencyMetric, DependencyMetric
-from tensormt.syntax.clipped_precision import ClippedPrecisionMetric
-from tensormt.trees.batch import TreeBatch
+from tensormt.syntax.base import ConstituencyMetric, DependencyMetric, HeadRules, Lexical, MaxDepth
+from tensormt.syntax.clipped_precision import Balance, ClippedPrecisionMetric
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from tensormt.kernels.counts import Keys
+    from tensormt.kernels.nodes import Nodes
+    from tensormt.trees.batch import TreeBatch
 
 __all__ = ["DSTM", "STM"]
 
 
-class _Subtrees(ClippedPrecisionMetric):
+class SubtreeMetric(ClippedPrecisionMetric):
     """Counts the subtrees of every depth."""
 
     item = "subtree"
+    max_depth: int
+
+    @property
+    def orders(self) -> int:
+        """The deepest subtrees."""
+        return self.max_depth
 
     def keys(self, batch: TreeBatch) -> Keys:
-        """Subtree keys."""
+        """Return the keys of subtrees."""
+        from tensormt.kernels.subtrees import subtree_keys
+
         return subtree_keys(batch.nodes, batch.labels.hashes, self.orders)
 
     def highest(self, nodes: Nodes) -> Tensor:
-        """A node's height: it has subtrees of all depths up to it."""
+        """Return the height of each node: it has subtrees of all depths up to it."""
         return nodes.height
 
 
-class STM(_Subtrees, ConstituencyMetric):
-    """Subtree metric: shared subtrees of the constituency trees up to a depth."""
+class STM(SubtreeMetric, ConstituencyMetric):
+    """Subtree metric: shared subtrees of the constituency trees up to a depth.
 
-    name = "STM"
+    Args:
+        max_depth: Deepest subtrees that count.
+        balance: precision (the paper's), recall, f1 or brevity.
+        lexical: Compare the words too, not the labels alone.
+
+    >>> from tensormt import TreeBatch
+    >>> hyp = TreeBatch.from_brackets(["(S (NP (PRON I)) (VP (V had) (NP (PRON it))))"])
+    >>> ref = TreeBatch.from_brackets(["(S (NP (PRON I)) (VP (V had) (NP (ART a) (N dog))))"])
+    >>> round(STM(max_depth=3)(hyp, [ref]).item(), 3)
+    0.702
+    """
+
+    name: ClassVar[str] = "STM"
+    summary: ClassVar[str] = "shared subtrees of the constituency trees"
 
     def __init__(
-        self, max_depth: int = 4, balance: str = "precision", lexical: bool = False
+        self,
+        max_depth: MaxDepth = 4,
+        balance: Balance = "precision",
+        lexical: Lexical = False,
     ) -> None:
-        ClippedPrecisionMetric.__init__(self, max_depth, balance, "max_depth")
-        ConstituencyMetric.__init__(self, lexical)
+        self._configure(locals())
 
 
-class DSTM(_Subtrees, DependencyMetric):
-    """Subtree metric on dependency trees, a word at every node."""
+class DSTM(SubtreeMetric, DependencyMetric):
+    """Subtree metric on dependency trees, a word at every node.
 
-    name = "DSTM"
+    Args:
+        max_depth: Deepest subtrees that count.
+        balance: precision (the paper's), recall, f1 or brevity.
+        rules: Head rules that make dependencies from constituents.
+    """
+
+    name: ClassVar[str] = "DSTM"
+    summary: ClassVar[str] = "shared subtrees of the dependency trees"
 
     def __init__(
-        self, max_depth: int = 3, balance: str = "precision", rules: str = "collins"
+        self,
+        max_depth: MaxDepth = 3,
+        balance: Balance = "precision",
+        rules: HeadRules = "collins",
     ) -> None:
-        ClippedPrecisionMetric.__init__(self, max_depth, balance, "max_depth")
-        DependencyMetric.__init__(self, rules)
+        self._configure(locals())

@@ -8,129 +8,119 @@ the segments.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-import torch
-from torch import Tensor
+from tensormt.formulas import as_float64, namespace
+from tensormt.options import Number
+from tensormt.syntax.base import (
+    ConstituencyMetric,
+    DependencyMetric,
+    HeadRules,
+    Lexical,
+    TreeMetric,
+)
 
-from tensormt.explanation import Explanation
-from tensormt.kernels.matches import node_pairs
-from tensormt.kernels.tree_kernel import Side, log_kernel, side
-from tensormt.metric import check_aligned
-from tensormt.syntax.base import CHUNK, ConstituencyMetric, DependencyMetric, TreeMetric
-from tensormt.trees.batch import TreeBatch
-from tensormt.validation import number
+if TYPE_CHECKING:
+    from torch import Tensor
 
-__all__ = ["DTKM", "TKM"]
+    from tensormt.explanation import Explanation
+    from tensormt.trees.batch import TreeBatch
+
+__all__ = ["DTKM", "TKM", "TreeKernelMetric"]
+
+Decay = Annotated[
+    float, Number("How much larger subtrees weigh; 1 is the paper's", 0, 1, exclusive=True)
+]
 
 
 class TreeKernelMetric(TreeMetric):
-    """Cosine of tree kernels with the best reference. Statistics: segments, score."""
+    """Cosine of tree kernels with the best reference. Statistics, float64: segments, score."""
 
-    def __init__(self, decay: float) -> None:
-        self.decay = number(0, 1, above=True)(decay, "decay")
+    decay: float
 
     @property
     def width(self) -> int:
-        """Two."""
+        """The number of statistics: two."""
         return 2
 
-    def log_kernel(self, left: TreeBatch, right: TreeBatch) -> Tensor:
-        """log K(left b, right b) of aligned trees, float64 [B]; -inf where K is 0."""
-        check_aligned(left, [right])
-        sides = zip(self._sides(left), self._sides(right), strict=True)
-        return torch.cat(
-            [log_kernel(a, b, self.decay, k * CHUNK + 1) for k, (a, b) in enumerate(sides)]
-        )
+    def hashed(self, batch: TreeBatch) -> tuple[TreeBatch, Tensor, Tensor | None]:
+        """Return trees, the hashes of their labels, and of words that count as leaves.
 
-    def _sides(self, batch: TreeBatch) -> list[Side]:
-        """The trees in chunks, prepared for the kernel; made once for a batch."""
-        trees, labels, words = self._hashed(batch)
-        return trees.memo(
-            ("sides", words is None),
-            lambda: [side(part.nodes, labels, words) for part in trees.chunks(CHUNK)],
-        )
-
-    def _log_self(self, batch: TreeBatch) -> Tensor:
-        trees, _, words = self._hashed(batch)
-        return trees.memo(
-            ("log K", self.decay, words is None), lambda: self.log_kernel(batch, batch)
-        )
-
-    def _hashed(self, batch: TreeBatch) -> tuple[TreeBatch, Tensor, Tensor | None]:
-        """Trees, the hashes of their labels, and of words that count as leaves without nodes."""
+        The words are None where the kernel compares nodes alone.
+        """
         trees = self.trees(batch)
         return trees, trees.labels.hashes, None
 
     def log(self, hyp: TreeBatch, refs: Sequence[TreeBatch]) -> Tensor:
-        """Log of the segment scores, float64 [B]: scores of long sentences at decay 1 are tiny."""
-        self.check(hyp, refs)
-        best = torch.full((len(hyp),), -math.inf, dtype=torch.float64, device=hyp.device)
-        (own, *others), crosses = self._kernels(hyp, refs)
-        for both, other in zip(crosses, others, strict=True):
-            cosine = both - (own + other) / 2
-            best = torch.maximum(best, torch.where(both.isinf(), -math.inf, cosine))
-        return best.clamp(max=0)
+        """Compute the log of segment scores, float64 [B]: long sentences have tiny scores."""
+        from tensormt.syntax import kernel_engine
 
-    def _kernels(
-        self, hyp: TreeBatch, refs: Sequence[TreeBatch]
-    ) -> tuple[Sequence[Tensor], Sequence[Tensor]]:
-        """log K of each side with itself, and of the hypothesis with each reference, [B] each."""
-        selves = [self._log_self(side) for side in (hyp, *refs)]
-        return selves, [self.log_kernel(hyp, ref) for ref in refs]
+        return kernel_engine.log_cosine(self, hyp, self._check_sides(hyp, refs))
 
-    def statistics(self, hyp: TreeBatch, refs: Sequence[TreeBatch]) -> Tensor:
-        """Float64 [B,2]."""
-        score = self.log(hyp, refs).exp()
-        return torch.stack([torch.ones_like(score), score], 1)
+    def log_kernel(self, left: TreeBatch, right: TreeBatch) -> Tensor:
+        """Compute log K(left b, right b) of aligned trees, float64 [B]; -inf where K is 0."""
+        from tensormt.syntax import kernel_engine
 
-    def score(self, statistics: Tensor, *, segment: bool | None = None) -> Tensor:
-        """Float64 [...]."""
-        return (statistics[..., 1] / statistics[..., 0].clamp(min=1)).to(torch.float64)
+        self._check_sides(left, [right])
+        return kernel_engine.log_kernels(self, left, right)
 
-    def explain(self, hyp: TreeBatch, refs: Sequence[TreeBatch]) -> Explanation:
-        """The pairs of nodes with equal productions, each with log C, its share of K(h, r)."""
-        self.check(hyp, refs)
-        # log K(h, h) is the same for all references
-        cosines = [self.log_kernel(hyp, ref) - self._log_self(ref) / 2 for ref in refs]
-        best = torch.stack(cosines).nan_to_num(nan=-math.inf).argmax(0)
-        trees, *others = (self.trees(batch) for batch in (hyp, *refs))
-        own, *sides = (side(batch.nodes, batch.labels.hashes) for batch in (trees, *others))
-        first = trees.nodes.offsets
-        pairs = [
-            node_pairs(own, other, (first, ref.nodes.offsets), self.decay)
-            for other, ref in zip(sides, others, strict=True)
-        ]
-        return Explanation("pair", trees, others, pairs=pairs, best=best)
+    def _statistics(self, hyp: TreeBatch, refs: Sequence[TreeBatch]) -> Tensor:
+        from tensormt.syntax import kernel_engine
 
-    def options(self) -> dict[str, object]:
-        """Decay, then what trees are compared."""
+        return kernel_engine.statistics(self, hyp, refs)
+
+    def _score(self, rows: Any, segment: bool | None) -> Any:
+        xp = namespace(rows)
+        return as_float64(rows[..., 1] / xp.clip(rows[..., 0], 1, None))
+
+    def _explain(self, hyp: TreeBatch, refs: Sequence[TreeBatch]) -> Explanation:
+        from tensormt.syntax import kernel_engine
+
+        return kernel_engine.explain(self, hyp, refs)
+
+    def settings(self) -> dict[str, object]:
+        """Return decay, and which trees are compared."""
         decay = int(self.decay) if self.decay == 1 else self.decay
-        return {"decay": decay, **self.tree_options()}
+        return {"decay": decay, **self.tree_settings()}
 
 
 class TKM(TreeKernelMetric, ConstituencyMetric):
-    """Tree kernel metric on constituency trees."""
+    """Tree kernel metric on constituency trees.
 
-    name = "TKM"
+    Args:
+        decay: How much larger subtrees weigh; 1 is the paper's.
+        lexical: Compare the words too, not the labels alone.
 
-    def __init__(self, decay: float = 1.0, lexical: bool = False) -> None:
-        TreeKernelMetric.__init__(self, decay)
-        ConstituencyMetric.__init__(self, lexical)
+    >>> from tensormt import TreeBatch
+    >>> tree = TreeBatch.from_brackets(["(S (NP (PRP I)) (VP (VBP run)))"])
+    >>> TKM()(tree, [tree]).tolist()
+    [1.0]
+    """
 
-    def _hashed(self, batch: TreeBatch) -> tuple[TreeBatch, Tensor, Tensor | None]:
+    name: ClassVar[str] = "TKM"
+    summary: ClassVar[str] = "all shared subtrees at once, by the tree kernel"
+
+    def __init__(self, decay: Decay = 1.0, lexical: Lexical = False) -> None:
+        self._configure(locals())
+
+    def hashed(self, batch: TreeBatch) -> tuple[TreeBatch, Tensor, Tensor | None]:
         """With `lexical` the trees as they are: the kernel needs no nodes for words."""
         if not self.lexical:
-            return super()._hashed(batch)
+            return super().hashed(batch)
         return batch, batch.labels.hashes, batch.words.hashes
 
 
 class DTKM(TreeKernelMetric, DependencyMetric):
-    """Tree kernel metric on dependency trees."""
+    """Tree kernel metric on dependency trees.
 
-    name = "DTKM"
+    Args:
+        decay: How much larger subtrees weigh; 1 is the paper's.
+        rules: Head rules that make dependencies from constituents.
+    """
 
-    def __init__(self, decay: float = 1.0, rules: str = "collins") -> None:
-        TreeKernelMetric.__init__(self, decay)
-        DependencyMetric.__init__(self, rules)
+    name: ClassVar[str] = "DTKM"
+    summary: ClassVar[str] = "the tree kernel on dependency trees"
+
+    def __init__(self, decay: Decay = 1.0, rules: HeadRules = "collins") -> None:
+        self._configure(locals())

@@ -31,7 +31,7 @@ from tensormt.kernels import hashing
 from tensormt.kernels.ngrams import Order, compare, different, share
 from tensormt.metric import Metric
 from tensormt.ngram.base import NgramMetric
-from tensormt.ngram.match_table import Comparison
+from tensormt.ngram.match_table import MatchTable
 from tensormt.train.special_tokens import Ids, SpecialIds, by_values, warn_if_empty
 
 __all__ = ["scores", "statistics"]
@@ -72,7 +72,7 @@ def statistics(
     samples, ours, _ = special.read(samples, hyp_lengths)
     refs, theirs, _ = special.read(refs, ref_lengths)
     warn_if_empty(ours)
-    samples, refs = _narrow(samples, refs, keep=counter.needs_table)
+    samples, refs = _narrow(samples, refs, keep=counter.needs_frequencies)
     size, number, width = samples.shape
     streams, other = refs.shape[1:]
     step = number * max(width, 1) * (streams * (other + 1) + width)
@@ -112,7 +112,7 @@ def _counted(
         times, lengths, ref_lengths = streams, lengths.repeat(streams), ref_lengths.reshape(1, -1)
         rows = rows.transpose(0, 1).flatten(1)[None]
         orders = [_apart(order) for order in orders]
-    part = Comparison(
+    part = MatchTable(
         orders,
         lengths,
         _Facts(rows, ref_lengths, number),
@@ -120,7 +120,7 @@ def _counted(
         by_shape=True,
         prefixes=prefixes,
     )
-    found = metric.count(part, metric.counts if metric.needs_table else None)
+    found = metric.count(part, metric.counts if metric.needs_frequencies else None)
     found = found.view(times, size, number, *found.shape[1:])
     return found.movedim(0, 2) if per_reference else found[0]
 
@@ -196,7 +196,7 @@ def _check(metric: Metric[Any], hyp: Tensor, refs: Tensor) -> NgramMetric:
             f"hypotheses are {hyp.dtype}, references {refs.dtype}: expected one integer type"
         )
     kinds = (None, ("ids", False))
-    if counter.needs_table and (counter.counts is None or counter.counts.kind not in kinds):
+    if counter.needs_frequencies and (counter.counts is None or counter.counts.kind not in kinds):
         raise TensorMTError(
             f"{metric.name} needs n-gram counts of token ids: call metric.fit with "
             "TokenBatch.from_ids batches of all references first"

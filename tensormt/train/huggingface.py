@@ -18,13 +18,13 @@ import torch
 from torch import Tensor
 
 from tensormt.errors import TensorMTError
-from tensormt.inputs import Tokens
+from tensormt.evaluator import Evaluator
 from tensormt.metric import Metric
-from tensormt.prepared import Texts
 from tensormt.registry import make
+from tensormt.segments import Segments
 from tensormt.train.naming import label
 from tensormt.train.special_tokens import SpecialIds, decoded
-from tensormt.train.text_reward import Source, source_for
+from tensormt.train.text_reward import Source
 
 __all__ = ["ComputeMetrics", "compute_metrics"]
 
@@ -46,9 +46,7 @@ class ComputeMetrics:
         names = [each if isinstance(each, str) else label(each) for each in metrics]
         if len(set(names)) < len(names) or not names:
             raise TensorMTError(f"metrics are {', '.join(names) or 'none'}: give some that differ")
-        self.metrics = dict(zip(names, made, strict=True))
-        needy = next((each for each in made if not isinstance(each.reads, Tokens)), None)
-        self.trees = None if needy is None else source_for(needy, parser)
+        self.evaluator = Evaluator(dict(zip(names, made, strict=True)), parser)
 
     def __call__(self, prediction: Any) -> dict[str, float]:
         """Scores by name, from an EvalPrediction or a pair of predictions and labels."""
@@ -62,13 +60,8 @@ class ComputeMetrics:
         ids = _ids(outputs, "predictions")
         texts = decoded(ids, self.tokenizer, special=self.special)
         refs = self._references(labels, len(texts))
-        number = max((len(row) for row in refs), default=1)
-        streams = [[row[k] if k < len(row) else None for row in refs] for k in range(number)]
-        sides = Texts([texts, *streams], self.trees)
-        found = {}
-        for name, metric in self.metrics.items():
-            (hyp,), others = sides.sides(metric.reads)
-            found[name] = float(metric.corpus(hyp, others))
+        statistics = self.evaluator.evaluate(Segments.from_rows({"": texts}, refs))
+        found = {name: float(statistics.corpus(name)[0]) for name in self.evaluator.metrics}
         found["length"] = float(self.special.read(ids).lengths.double().mean())
         return found
 

@@ -27,7 +27,7 @@ from torch.nn import Module, Parameter
 from tensormt.registry import make
 from tensormt.syntax.learned_weights import (
     Features,
-    Weighted,
+    LearnedMetric,
     features_of,
     load_weights,
     rows_of,
@@ -45,7 +45,7 @@ class Learned(Module):
         super().__init__()
         self.spec, self.buckets = spec, buckets
         self.theta = Parameter(torch.zeros(buckets, dtype=torch.float64, device="cpu"))
-        self.metric = Weighted(make(spec), self.theta).metric
+        self.metric = LearnedMetric(make(spec), self.theta).metric
 
     def features(self, hyp: TreeBatch, refs: Sequence[TreeBatch]) -> Features:
         """Hashed keys and matches of aligned trees; empty reference trees are absent."""

@@ -26,14 +26,14 @@ from tensormt.kernels import hashing
 from tensormt.kernels.lengths import closest
 from tensormt.kernels.ngrams import Order
 from tensormt.ngram.keys import longer
-from tensormt.ngram.match_table import Comparison
+from tensormt.ngram.match_table import MatchTable
 
 __all__ = ["Pooled", "averaged", "others"]
 
 _NONE = torch.iinfo(torch.int64).max  # the key of what is no n-gram
 
 
-class Pooled(Comparison):
+class Pooled(MatchTable):
     """A comparison of which only clipped matches and lengths are known."""
 
     def __init__(self, matched: Tensor, lengths: Tensor, reference: Tensor) -> None:

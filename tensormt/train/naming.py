@@ -21,10 +21,10 @@ def label(metric: Metric[Any]) -> str:
     """The metric's name with the options that are not the defaults, as in its signature."""
     name = metric.name.lower()
     try:
-        usual = make(name).options()
+        usual = make(name).settings()
     except TensorMTError:  # a metric that cannot be made by its name alone
         usual = {}
-    changed = [f"{k}={v}" for k, v in metric.options().items() if k not in usual or usual[k] != v]
+    changed = [f"{k}={v}" for k, v in metric.settings().items() if k not in usual or usual[k] != v]
     return ":".join(filter(None, (name, ",".join(changed))))
 
 

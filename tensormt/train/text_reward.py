@@ -21,45 +21,33 @@ import torch
 from torch import Tensor
 
 from tensormt.errors import TensorMTError
+from tensormt.evaluator import Evaluator
 from tensormt.metric import Metric
 from tensormt.parser import Parser
-from tensormt.parser.cache import tree_source
-from tensormt.prepared import Texts
+from tensormt.segments import Segments
 from tensormt.train.rewards import Reward
 from tensormt.train.special_tokens import decoded, warn_all_empty
 from tensormt.train.trainers import GrpoReward, OpenRLHFReward, VerlReward
 from tensormt.trees.sources import TreeSource
 
-__all__ = ["Source", "TextReward", "batches", "source_for"]
+__all__ = ["Source", "TextReward", "text_segments"]
 
 Source = TreeSource | Parser | str | PathLike[str] | None
 
 
-def source_for(metric: Metric[Any], parser: Source, device: Any = None) -> TreeSource | None:
-    """What makes the trees that a metric reads; None where it reads tokens."""
-    return tree_source(parser, device) if metric.reads_trees else None
+def text_segments(texts: Sequence[str | None], refs: Sequence[Sequence[str | None]]) -> Segments:
+    """Return segments of one system: texts [n] with their references [n][R].
 
-
-def batches(
-    metric: Metric[Any],
-    trees: TreeSource | None,
-    texts: Sequence[str | None],
-    refs: Sequence[Sequence[str | None]],
-    device: str | torch.device | None = None,
-) -> tuple[Any, Any]:
-    """Texts [n] and their references [n][R] as the metric reads them: hypothesis, R streams."""
+    Raises:
+        TensorMTError: If a string takes the place of a list, or there are not as many rows.
+    """
     if isinstance(texts, str) or any(isinstance(row, str) for row in refs):
         raise TensorMTError("texts is a list of strings, refs a list of lists: got one string")
     if len(texts) != len(refs):
         raise TensorMTError(
             f"{len(texts)} texts but references for {len(refs)}: give one list of references a text"
         )
-    number = max((len(row) for row in refs), default=1)
-    streams = [[row[k] if k < len(row) else None for row in refs] for k in range(max(number, 1))]
-    if trees is None and metric.reads_trees:
-        raise TensorMTError(f"{metric.name} compares trees: name a parser, for example 'default'")
-    (hyp,), others = Texts([texts, *streams], trees, device).sides(metric.reads)
-    return hyp, others
+    return Segments.from_rows({"": texts}, refs)
 
 
 class TextReward:
@@ -77,10 +65,11 @@ class TextReward:
                 "call metric.fit with all references first"
             )
         self.metric, self.device = metric, device
-        self.trees = source_for(metric, parser, device)
-        # a parser of one's own is told apart in the names of rewards
-        usual = self.trees is None or parser == "default"
-        self._variant = "" if usual else str(getattr(self.trees, "fingerprint", "parsed"))
+        self.evaluator = Evaluator({metric.name: metric}, parser, device)
+        trees = self.evaluator.trees
+        # another parser than the default one shows in the names of rewards
+        usual = trees is None or parser == "default"
+        self._variant = "" if usual else str(getattr(trees, "fingerprint", "parsed"))
 
     def __call__(self, texts: Sequence[str], refs: Sequence[Sequence[str | None]]) -> Tensor:
         """Segment scores, float64 [n], of texts [n] with references [n][R]."""
@@ -88,7 +77,7 @@ class TextReward:
             return torch.zeros(0, dtype=torch.float64, device=self.device)
         if not any(text and not text.isspace() for text in texts):
             warn_all_empty(len(texts))
-        return self.metric(*batches(self.metric, self.trees, texts, refs, self.device))
+        return self.evaluator.segment_scores(text_segments(texts, refs))[self.metric.name][0]
 
     def samples(
         self, texts: Sequence[Sequence[str]], refs: Sequence[Sequence[str | None]]
@@ -171,15 +160,15 @@ class TextReward:
     def _counts_ids(self) -> bool:
         """Whether the metric can compare the ids of tokens: then each text is read once."""
         by_tokens = getattr(self.metric, "counts_tokens", False)
-        return by_tokens and not getattr(self.metric, "needs_table", True)
+        return by_tokens and not getattr(self.metric, "needs_frequencies", True)
 
     def _ids(
         self, texts: Sequence[Sequence[str]], refs: Sequence[Sequence[str]]
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Token ids and lengths of texts [B][H] and references [B][R], as the metric reads them."""
         _one_size(texts, "samples"), _one_size(refs, "references")
-        batch = Texts([[text for row in (*texts, *refs) for text in row]], None, self.device)
-        (tokens,) = batch.read(self.metric.reads)
+        flat: list[str | None] = [text for row in (*texts, *refs) for text in row]
+        (tokens,) = self.metric.reads.batches(self.evaluator.prepare(Segments({}, [flat])))
         reads: Any = self.metric.reads
         tokens = tokens.lowered if reads.lowercase else tokens
         ids, lengths, number = tokens.ids, tokens.lengths, sum(map(len, texts))

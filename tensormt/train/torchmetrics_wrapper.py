@@ -31,12 +31,13 @@ from torchmetrics import Metric as Base
 from torchmetrics import MetricCollection
 
 from tensormt.errors import TensorMTError
+from tensormt.evaluator import Evaluator
 from tensormt.kernels.fixed_point import from_words, to_words
 from tensormt.metric import Metric
 from tensormt.registry import METRICS, make
 from tensormt.text.tokens import TokenBatch
 from tensormt.train.naming import label
-from tensormt.train.text_reward import Source, batches, source_for
+from tensormt.train.text_reward import Source, text_segments
 from tensormt.trees.batch import TreeBatch
 
 __all__ = ["TorchScore", "collection"]
@@ -50,14 +51,13 @@ class TorchScore(Base):
 
     full_state_update = False
     is_differentiable = False
-    higher_is_better = True
     plot_lower_bound: float = 0.0
 
     def __init__(self, metric: Metric[Any] | str, parser: Source = None, **kwargs: Any) -> None:
         """`parser` as for TextReward; kwargs are those of every torchmetrics metric."""
         super().__init__(**kwargs)
         self.metric = make(metric) if isinstance(metric, str) else metric
-        self.trees = source_for(self.metric, parser)
+        self.evaluator = Evaluator({self.metric.name: self.metric}, parser)
         self.scale = self.metric.scale
         # collections share the states of metrics that look alike: names keep ours apart
         self._name = re.sub(r"\W+", "_", self.metric.signature.rpartition("|")[0])
@@ -70,7 +70,7 @@ class TorchScore(Base):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> TorchScore:
         """A copy that shares what makes trees: a parser and its memory are large."""
-        memo[id(self.trees)] = self.trees
+        memo[id(self.evaluator.trees)] = self.evaluator.trees
         new = type(self).__new__(type(self))
         memo[id(self)] = new
         new.__setstate__(deepcopy(self.__getstate__(), memo))
@@ -78,7 +78,7 @@ class TorchScore(Base):
 
     def _zeros(self) -> Tensor:
         """The state before the first update: words of as many statistics as the metric has."""
-        none = self.metric.reads.none()
+        none = self.metric.reads.empty()
         return to_words(self.metric.statistics(none, [none])).sum(0)
 
     def update(
@@ -101,7 +101,8 @@ class TorchScore(Base):
             raise TensorMTError(f"{len(preds)} texts but one reference: give one for each text")
         else:
             rows = [[row] if isinstance(row, str) else row for row in others]
-            hyp, refs = batches(self.metric, self.trees, preds, rows, self.device)
+            texts = self.evaluator.prepare(text_segments(preds, rows), self.device)
+            (hyp,), refs = texts.sides(self.metric.reads)
         if self._keeps:
             self._keep(hyp, refs)
             return
@@ -131,6 +132,11 @@ class TorchScore(Base):
     def plot(self, val: Any = None, ax: Any = None) -> Any:
         """The score, or a list of scores over time, drawn by torchmetrics (needs matplotlib)."""
         return self._plot(val, ax)
+
+    @property
+    def higher_is_better(self) -> bool:  # type: ignore[override,unused-ignore]
+        """Whether a higher score is better."""
+        return self.metric.higher_is_better
 
     @property
     def plot_upper_bound(self) -> float | None:  # type: ignore[override,unused-ignore]
@@ -183,8 +189,7 @@ def collection(
     """
     made = [make(metric) if isinstance(metric, str) else metric for metric in metrics]
     names = [m if isinstance(m, str) else label(m) for m in metrics]
-    needy = next((metric for metric in made if metric.reads_trees), None)
-    trees = None if needy is None else source_for(needy, parser)
+    trees = Evaluator(dict(zip(names, made, strict=True)), parser).trees
     scores: dict[str, Any] = {}
     for name, metric in zip(names, made, strict=True):
         key = name.replace(".", "_")

@@ -10,16 +10,21 @@ where trees lie beside the text, by place.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Protocol
+from pathlib import Path
+from typing import Any, Protocol
 
+from tensormt.data.coercion import as_lines
 from tensormt.errors import TensorMTError
+from tensormt.segments import Segments
 from tensormt.trees.batch import TreeBatch
 
 __all__ = [
     "GIVEN",
     "PreparsedTrees",
+    "TreeOptions",
     "TreeSource",
     "TreesAsText",
     "read_lines",
@@ -43,16 +48,39 @@ class TreeSource(Protocol):
         """The trees of segments; an empty one has an empty tree."""
 
 
-class TreesAsText:
-    """The segments are trees as they stand: one bracketing each, or CoNLL-U sentences.
+@dataclass(frozen=True)
+class TreeOptions:
+    """How texts are parsed.
 
-    Several sentences of a segment have an empty line between them and become one tree.
+    Args:
+        parser: Name, path, or a loaded parser (`tensormt.parser.registry`).
+        lang: Language of the text, for the embedded dependency parsers.
+        trusted: Whether a supar checkpoint may be opened although it is a pickle.
+        cache: Folder in which parses are kept for later runs.
+        strict_cache: Whether a folder that cannot be used is an error; else a warning.
+        progress: Called with the number of texts that were parsed.
+        rules: Further arguments of `Parser.load`.
+    """
+
+    parser: Any = "default"
+    lang: str | None = None
+    trusted: bool = False
+    cache: str | Path | None = None
+    strict_cache: bool = True
+    progress: Callable[[int], object] | None = None
+    rules: Mapping[str, Any] = field(default_factory=dict)
+
+
+class TreesAsText:
+    """Texts that are trees themselves: one bracketing each, or CoNLL-U sentences.
+
+    Several CoNLL-U sentences of a segment have an empty line between them and become one tree.
     """
 
     fingerprint = GIVEN
 
-    def __init__(self, form: str = "brackets", place: str = "in a file of trees, ") -> None:
-        self.form, self.place = form, place
+    def __init__(self, form: str = "brackets", source: str = "in a file of trees, ") -> None:
+        self.form, self.source = form, source
         self.kind = "dependency" if form == "conllu" else "constituency"
 
     def __call__(self, lines: Sequence[str | None], first: int = 1) -> TreeBatch:
@@ -60,31 +88,39 @@ class TreesAsText:
         if self.form == "conllu":
             texts = [(line or "").strip("\n") for line in lines]
             counts = [text.count("\n\n") + 1 if text else 0 for text in texts]
-            return TreeBatch.from_conllu("\n\n".join(texts), self.place, counts)
-        return TreeBatch.from_brackets(lines, self.place, first)
-
-    def streams(
-        self, streams: Sequence[Sequence[str | None]], first: int = 1
-    ) -> Sequence[TreeBatch]:
-        """The trees of several streams, a batch each."""
-        return [self(stream, first) for stream in streams]
+            return TreeBatch.from_conllu("\n\n".join(texts), self.source, counts)
+        return TreeBatch.from_brackets(lines, self.source, first)
 
 
 class PreparsedTrees:
-    """Trees beside the text: of every stream (hypotheses, then references) one batch, by place."""
+    """Trees beside the text: one batch for every stream, taken by position.
+
+    Args:
+        trees: For the outputs of every system, then for every reference stream: bracketings or a
+            TreeBatch.
+        segments: The segments to which they belong.
+    """
 
     fingerprint = GIVEN
 
-    def __init__(self, batches: Sequence[TreeBatch], sizes: Sequence[int]) -> None:
-        if [len(batch) for batch in batches] != list(sizes):
+    def __init__(self, trees: Sequence[Any], segments: Segments) -> None:
+        self.batches = [
+            each
+            if isinstance(each, TreeBatch)
+            else TreeBatch.from_brackets(as_lines(each, "trees"))
+            for each in trees
+        ]
+        if [len(batch) for batch in self.batches] != [len(lines) for lines in segments.streams]:
             raise TensorMTError("trees must have the form of the text: one tree for each segment")
-        self.batches = list(batches)
         kinds = {batch.kind for batch in self.batches if len(batch.nodes)}
         self.kind = kinds.pop() if len(kinds) == 1 else "constituency"
 
-    def rows(self, start: int, count: int) -> list[TreeBatch]:
-        """The trees of some segments, a batch a stream."""
-        return [batch[start : start + count] for batch in self.batches]
+    def rows(self, numbers: Sequence[int]) -> list[TreeBatch]:
+        """Return the trees of some segments, a batch for each stream."""
+        index: Any = list(numbers)
+        if isinstance(numbers, range) and numbers.step == 1:
+            index = slice(numbers.start, numbers.stop)
+        return [batch[index] for batch in self.batches]
 
 
 def sentences(trees: TreeBatch) -> list[str]:

@@ -9,9 +9,11 @@ import torch
 
 import tensormt as tm
 from tensormt.data.corpus import Corpus
+from tensormt.evaluator import Evaluator
 from tensormt.registry import make
-from tensormt.scoring import Scorer, Sums, run
+from tensormt.segments import Segments
 from tensormt.significance import compare
+from tensormt.statistics import Totals
 from tensormt.train.text_reward import TextReward
 
 HYPS = ["the dog ran away .", "a cat sat on the mat", "nobody came", "x"]
@@ -111,21 +113,19 @@ def test_chunks_resume_and_processes_change_nothing(spec):
     """Sums kept in a file and scored by another object, as resuming and workers do."""
     whole = scored([spec])
     for size in (1, 3):
-        scorer, sums = Scorer([spec], Flat()), Sums()
-        corpus = Corpus.of_lists({"": HYPS}, REFS)
-        for chunk, found in run(scorer, corpus, size):
-            sums.add(found, chunk.docs)
+        evaluator, totals = Evaluator([spec], Flat()), Totals()
+        corpus = Corpus.from_segments(Segments({"": HYPS}, REFS))
+        for _, found in evaluator.run(corpus, size):
+            totals.add(found)
         fresh = pickle.loads(pickle.dumps(make(spec)))
-        total = Sums.of_state(sums.state()).scores({spec: fresh})[""][spec]
+        total = Totals.from_json(totals.to_json()).corpus_scores({spec: fresh}, "")[spec]
         assert total == pytest.approx(whole.corpus[spec], abs=1e-12)
 
 
 def test_bootstrap_rewards_and_batches():
     spec = "chrf+stm:max_depth=2,balance=f1"
-    scorer = Scorer([spec], Flat())
-    corpus = Corpus.of_lists({"a": HYPS, "b": [line or "" for line in REFS[0]]}, REFS)
-    (_, found), *_ = run(scorer, corpus, 100)
-    (result,) = compare(found, scorer.metrics, samples=50)
+    outputs = {"a": HYPS, "b": [line or "" for line in REFS[0]]}
+    (result,) = compare(Evaluator([spec], Flat()).evaluate(Segments(outputs, REFS)), samples=50)
     assert 0 <= result.p <= 1
     reward = TextReward(make(spec), Flat())
     refs = [[ref for ref in row if ref] for row in zip(*REFS, strict=True)]

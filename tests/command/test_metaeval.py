@@ -11,7 +11,8 @@ from tensormt import metaeval
 from tensormt.command import metaeval as command
 from tensormt.data import human_scores as data
 from tensormt.errors import TensorMTError
-from tensormt.metaeval.scores import collect_texts, score_metric
+from tensormt.evaluator import Evaluator
+from tensormt.metaeval.scores import evaluate_metrics
 from tensormt.metaeval.sweep import sweep
 from tensormt.registry import make
 from tensormt.trees.batch import TreeBatch
@@ -63,8 +64,8 @@ def test_json_holds_every_row(jsonl, capsys):
     assert all(row["low"] <= row["high"] for row in found["rows"])
     assert len(found["tests"]) == 3 * 3
     test = data.read_jsonl(jsonl)
-    column = score_metric(make("bleu"), "bleu", test, collect_texts(test))
-    human = test.scores("fluency")
+    (column,) = evaluate_metrics(Evaluator(["bleu"]), test)
+    human = torch.from_numpy(test.human_scores("fluency"))
     for level, expected in (
         ("segment", metaeval.agreement(human, column.segments)),
         ("system", metaeval.system_agreement(human.mean(dim=1), column.systems())),
@@ -114,7 +115,7 @@ def test_trees_are_parsed_once_and_kept(jsonl, capsys, monkeypatch, tmp_path):
     seen = []
 
     class Flat:
-        fingerprint = "flat-1"
+        fingerprint, kind = "flat-1", "constituency"
 
         @classmethod
         def load(cls, name, trusted, device, lang):
@@ -139,9 +140,9 @@ def test_trees_are_parsed_once_and_kept(jsonl, capsys, monkeypatch, tmp_path):
 
 def test_orders_are_swept_where_a_metric_has_one():
     named = sweep(["bleu", "tkm", "hwcm:max_length=2"], [1, 3])
-    assert [name for name, _ in sweep(["blend", "chrf+bleu"], [1])] == ["blend", "chrf+bleu"]
-    assert [name for name, _ in named] == ["bleu-1", "bleu-3", "tkm", "hwcm:max_length=2"]
-    assert named[1][1].signature == make("bleu:max_order=3").signature
+    assert list(sweep(["blend", "chrf+bleu"], [1])) == ["blend", "chrf+bleu"]
+    assert list(named) == ["bleu-1", "bleu-3", "tkm", "hwcm:max_length=2"]
+    assert named["bleu-3"].signature == make("bleu:max_order=3").signature
     with pytest.raises(TensorMTError, match="no metric named 'blue'"):
         sweep(["blue"], [1])
 
@@ -149,7 +150,7 @@ def test_orders_are_swept_where_a_metric_has_one():
 def test_no_human_scores(tmp_path):
     path = tmp_path / "bare.jsonl"
     path.write_text('{"refs": ["a b"], "sys": {"x": {"hyp": "a"}}}', encoding="utf-8")
-    with pytest.raises(TensorMTError, match="no human scores, nothing to compare with"):
+    with pytest.raises(TensorMTError, match="the test set has no human scores"):
         run(path)
 
 

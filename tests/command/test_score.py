@@ -143,7 +143,7 @@ def test_compare(capsys):
 def test_list_help_version_completion(capsys):
     _, out, _ = here(capsys, "list")
     assert all(f"\n{name} " in f"\n{out}" for name in ("bleu", "nist", "stm", "dtkm"))
-    assert "\n      lexical=no            compare the words too" in out
+    assert "\n      lexical=no            Compare the words too" in out
     for arguments in (["--help"], ["score", "--help"], ["--version"]):
         with pytest.raises(SystemExit) as stop:
             build_parser().parse_args(arguments)

@@ -8,10 +8,11 @@ import threading
 import pytest
 
 import tensormt as tm
-from tensormt.command.arguments import names
+from tensormt.command.arguments import shown_names
 from tensormt.command.main import main
-from tensormt.data.corpus import Corpus, open_corpus
+from tensormt.data.corpus import open_corpus
 from tensormt.data.sgml import read_markup
+from tensormt.segments import Segments
 
 
 def write(path, *lines):
@@ -23,11 +24,11 @@ def gather(corpus, size=2, start=0):
     hyps, refs, docs = {}, [[] for _ in range(corpus.references)], []
     for chunk in corpus.chunks(size, start):
         assert len(chunk) <= size
-        for name, lines in chunk.hyps.items():
+        for name, lines in chunk.outputs.items():
             hyps.setdefault(name, []).extend(lines)
-        for stream, lines in zip(refs, chunk.refs, strict=True):
+        for stream, lines in zip(refs, chunk.references, strict=True):
             stream.extend(lines)
-        docs.extend(chunk.docs or [])
+        docs.extend(chunk.documents or [])
     return list(hyps.values()), refs, docs
 
 
@@ -171,7 +172,7 @@ def test_misaligned_and_missing(tmp_path):
     with pytest.raises(tm.TensorMTError, match="two systems are called"):
         open_corpus([two, two], [two])
     with pytest.raises(tm.TensorMTError, match="reference 1 has 1 segments, hypothesis 'a' has 2"):
-        Corpus.of_lists({"a": ["x", "y"]}, [["z"]])
+        Segments({"a": ["x", "y"]}, [["z"]])
 
 
 def test_segment_without_any_reference(tmp_path):
@@ -254,7 +255,7 @@ def test_cdata_and_tags_of_html_are_text(tmp_path):
     )
     corpus = open_corpus([path], [])
     assert gather(corpus)[0] == [["x < y & z w", "a c d", "p q"]]
-    assert names(corpus.systems) == {"a/b": "a/b"}
+    assert shown_names(corpus.systems) == {"a/b": "a/b"}
 
 
 def test_documents_outside_a_set_are_a_system(tmp_path):

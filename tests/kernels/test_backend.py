@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pretend import Away, Watch, home
 
+from tensormt.formulas import brevity_penalty
 from tensormt.kernels import backend, hashing
-from tensormt.kernels.lengths import brevity_penalty, closest
+from tensormt.kernels.lengths import closest
 from tensormt.kernels.nodes import Nodes
 from tensormt.text.dictionary import Dictionary
 

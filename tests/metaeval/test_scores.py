@@ -3,12 +3,14 @@
 import json
 import math
 
+import numpy as np
 import pytest
 import torch
 
 from tensormt import metaeval
 from tensormt.data import human_scores as data
 from tensormt.errors import TensorMTError
+from tensormt.evaluator import Evaluator
 from tensormt.metaeval import scores
 from tensormt.ngram.bleu import BLEU
 from tensormt.syntax import STM
@@ -63,26 +65,26 @@ def test_jsonl_becomes_tables(jsonl):
     test = data.read_jsonl(jsonl)
     assert len(test) == 3
     assert test.systems == ["a", "b", "c"]
-    assert test.outputs[0] == ["cat mat", "", None]
-    fluency = test.scores("fluency")
-    assert fluency.dtype == torch.float64
-    assert fluency[:2].nan_to_num(-1).tolist() == [[1, 0, -1], [4, 3, 2]]
+    assert test.outputs["a"] == ["cat mat", "", None]
+    fluency = test.human_scores("fluency")
+    assert fluency.dtype == np.float64
+    assert np.nan_to_num(fluency[:2], nan=-1).tolist() == [[1, 0, -1], [4, 3, 2]]
     assert math.isnan(fluency[2, 1])
     numbers, names = test.document_numbers()
     assert (numbers.tolist(), names) == ([0, 0, 1], ["one", "two"])
     with pytest.raises(TensorMTError, match="the test set has adequacy, fluency"):
-        test.scores("x")
+        test.human_scores("x")
 
 
 def test_selection(jsonl):
     test = data.read_jsonl(jsonl)
-    part = test.select(least_references=2, most_references=2, without=["a"])
+    part = test.select(min_references=2, max_references=2, without=["a"])
     assert part.systems == ["b", "c"]
     assert part.documents == ["one", "two"]
-    assert [len(refs) for refs in part.references] == [2, 2]
-    assert part.scores("fluency").tolist() == [[4, 2], [4.5, 5]]
+    assert [len(refs) for refs in part.reference_rows()] == [2, 2]
+    assert part.human_scores("fluency").tolist() == [[4, 2], [4.5, 5]]
     with pytest.raises(TensorMTError, match="nothing is left with at least 9 references"):
-        test.select(least_references=9)
+        test.select(min_references=9)
     with pytest.raises(TensorMTError, match="no system 'z' to leave out"):
         test.select(without=["z"])
 
@@ -111,7 +113,7 @@ def test_score_files(tmp_path):
     metric.write_text("s2\t10\ns2\t20\ns1\t30\ns1\t40\nref\t1\nref\t2\n", encoding="utf-8")
     systems, (people, bleu) = data.align_scores([human, metric])
     assert systems == ["s1", "s2"]
-    assert people.nan_to_num(9).tolist() == [[-1.5, 9], [0, -2]]
+    assert np.nan_to_num(people, nan=9).tolist() == [[-1.5, 9], [0, -2]]
     assert bleu.tolist() == [[30, 40], [10, 20]]
     docs = tmp_path / "x.docs"
     docs.write_text("news\td1\nnews\td2\n", encoding="utf-8")
@@ -131,19 +133,18 @@ def test_score_files(tmp_path):
 
 
 def batches(test, name):
-    row = test.outputs[test.systems.index(name)]
+    row = test.outputs[name]
     kept = [i for i, text in enumerate(row) if text is not None]
-    refs = [
-        TokenBatch.from_text([(test.references[i] + [None] * 3)[k] for i in kept]) for k in range(3)
-    ]
+    refs = [TokenBatch.from_text([stream[i] for i in kept]) for stream in test.references]
     return kept, TokenBatch.from_text([row[i] for i in kept]), refs
 
 
 def test_every_level_equals_the_metric_on_that_part(jsonl):
     test = data.read_jsonl(jsonl)
     metric = BLEU(max_order=2, smooth="add-k")
-    column = scores.score_metric(metric, "bleu", test, scores.collect_texts(test))
+    (column,) = scores.evaluate_metrics(Evaluator({"bleu": metric}), test)
     numbers, names = test.document_numbers()
+    numbers = torch.from_numpy(numbers)
     documents = column.documents(numbers, 2)
     for s, name in enumerate(test.systems):
         kept, hyp, refs = batches(test, name)
@@ -156,13 +157,10 @@ def test_every_level_equals_the_metric_on_that_part(jsonl):
     assert column.segments[0, 2].isnan()
     drawn = torch.tensor([[2, 0, 1], [0, 1, 2]])
     for r, draw in enumerate([[0, 0, 2], [1, 2, 2]]):
-        for s, row in enumerate(test.outputs):
+        for s, row in enumerate(test.outputs.values()):
             chosen = [i for i in draw if row[i] is not None]
             hyp = TokenBatch.from_text([row[i] for i in chosen])
-            refs = [
-                TokenBatch.from_text([(test.references[i] + [None] * 3)[k] for i in chosen])
-                for k in range(3)
-            ]
+            refs = [TokenBatch.from_text([own[i] for i in chosen]) for own in test.references]
             expected = metric.corpus(hyp, refs) if chosen else torch.tensor(0.0)
             assert column.systems(drawn)[r, s].item() == pytest.approx(expected.item())
 
@@ -177,10 +175,10 @@ def test_scores_of_a_file_are_averaged():
 
 def test_agreement_at_levels_and_its_draws(jsonl):
     test = data.read_jsonl(jsonl)
-    column = scores.score_metric(BLEU(), "bleu", test, scores.collect_texts(test))
-    human = test.scores("fluency")
+    (column,) = scores.evaluate_metrics(Evaluator(["bleu"]), test)
+    human = torch.from_numpy(test.human_scores("fluency"))
     numbers, names = test.document_numbers()
-    documents = numbers, len(names)
+    documents = torch.from_numpy(numbers), len(names)
     judged = column.where(~human.isnan())
     assert judged.segments.isnan().sum() == 2
     assert judged.statistics[2, 1].eq(0).all()
@@ -209,10 +207,9 @@ def test_trees_come_from_the_parser_once_a_text(jsonl):
         flat = [" ".join(f"(X {w})" for w in line.split()) for line in lines]
         return TreeBatch.from_brackets([f"(S {tree})" if tree else "" for tree in flat])
 
-    texts = scores.collect_texts(test, parse)
-    for metric in (STM(max_depth=2), STM(max_depth=3)):
-        column = scores.score_metric(metric, "stm", test, texts)
+    metrics = {str(depth): STM(max_depth=depth) for depth in (2, 3)}
+    for column in scores.evaluate_metrics(Evaluator(metrics, parse), test):
         assert column.segments.shape == (3, 3)
     assert len(seen) == len(set(seen))
-    with pytest.raises(TensorMTError, match="no parser: metrics on trees need one"):
-        scores.score_metric(STM(), "stm", test, scores.collect_texts(test))
+    with pytest.raises(TensorMTError, match="STM compares trees: name a parser"):
+        Evaluator(["stm"])

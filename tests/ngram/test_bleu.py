@@ -11,8 +11,9 @@ from ngram_samples import GUNMAN, GUNMAN_REFS
 from sacrebleu.metrics import BLEU as Sacre
 
 from tensormt.errors import TensorMTError
-from tensormt.ngram import BLEU, References
+from tensormt.ngram import BLEU
 from tensormt.ngram.bleu import bleu
+from tensormt.ngram.references import References
 from tensormt.text.tokens import TokenBatch
 
 WORDS = ["a", "b", "c", "d,", "e.", "The", "the", "1.5", "x-y", "5-6", "«é»", "漢字"]
@@ -200,7 +201,7 @@ def test_degenerate_input() -> None:
 
 
 def test_errors_and_signature() -> None:
-    with pytest.raises(TensorMTError, match="unknown smoothing 'plus': choose one of none, floor"):
+    with pytest.raises(TensorMTError, match="smooth is 'plus', expected none, floor"):
         BLEU(smooth="plus")
     with pytest.raises(TensorMTError, match="takes no value"):
         BLEU(smooth="exp", smooth_value=1)

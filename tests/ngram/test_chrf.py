@@ -8,8 +8,8 @@ from sacrebleu.metrics import CHRF
 
 import tensormt as tm
 from tensormt.errors import TensorMTError
-from tensormt.ngram import References
-from tensormt.ngram import chrf as chrf_module
+from tensormt.ngram import chrf_engine
+from tensormt.ngram.references import References
 from tensormt.train.functional import scores
 
 OPTIONS = [
@@ -103,16 +103,16 @@ def test_a_part_is_no_wider_than_its_segments_are_long(odd):
     """One long line among many short ones does not make all rows long."""
     sizes = [*odd, *(k % 60 for k in range(5000))]
     lengths = torch.tensor([sizes, [size // 2 for size in sizes], [3] * len(sizes)])
-    parts = list(chrf_module._parts(lengths))
+    parts = list(chrf_engine._parts(lengths))
     assert sorted(torch.cat(parts).tolist()) == list(range(len(sizes)))
     for rows in parts:
         cells = sum(len(rows) * int(side[rows].max()) for side in lengths)
-        assert len(rows) == 1 or cells <= chrf_module._SYMBOLS
+        assert len(rows) == 1 or cells <= chrf_engine._SYMBOLS
     assert len(parts) < 20
 
 
 def test_nothing_is_cut_into_parts():
-    assert list(chrf_module._parts(torch.zeros(2, 0, dtype=torch.int64))) == []
+    assert list(chrf_engine._parts(torch.zeros(2, 0, dtype=torch.int64))) == []
 
 
 def test_long_words_and_lines_among_short_ones():

@@ -16,8 +16,9 @@ from tensormt.kernels import length_buckets
 from tensormt.kernels import ngrams as compare
 from tensormt.kernels.counts import Keys, clipped, occurrences, spread
 from tensormt.kernels.lengths import closest
-from tensormt.ngram import BLEU, References, matching, references
+from tensormt.ngram import BLEU, matching, references
 from tensormt.ngram.keys import ngrams, orders
+from tensormt.ngram.references import References
 from tensormt.text.tokens import TokenBatch
 
 words = st.lists(st.sampled_from("abc"), max_size=9)

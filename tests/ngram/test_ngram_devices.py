@@ -9,10 +9,11 @@ import torch
 from pretend import Away, Watch, home
 
 from tensormt.kernels.ngrams import clipped_matches
-from tensormt.ngram import BLEU, BM, BMA, NIST, NM, References
+from tensormt.ngram import BLEU, BM, BMA, NIST, NM
 from tensormt.ngram.base import NgramMetric
 from tensormt.ngram.bleu import bleu
 from tensormt.ngram.reference_overlap import match_shares, reference_shares
+from tensormt.ngram.references import References
 from tensormt.text.tokens import TokenBatch
 
 METRICS = [

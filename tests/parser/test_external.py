@@ -8,9 +8,10 @@ import pytest
 
 import tensormt as tm
 from tensormt.errors import TensorMTError
-from tensormt.parser.cache import CachedParser, tree_source
+from tensormt.parser.cache import CachedParser
 from tensormt.parser.external import ForeignParser
 from tensormt.parser.registry import open_parser
+from tensormt.parser.tree_source import tree_source
 from tensormt.trees.conllu import Sentences
 
 

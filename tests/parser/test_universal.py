@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 import tensormt as tm
 from tensormt.errors import TensorMTError
 from tensormt.parser import Parser
-from tensormt.parser.cache import CachedParser, tree_source
+from tensormt.parser.cache import CachedParser
 from tensormt.parser.char_features import spell
 from tensormt.parser.model import dependency_parser, supar_arcs
 from tensormt.parser.mst import best_tree
 from tensormt.parser.parser import DEFAULT
 from tensormt.parser.registry import open_parser
+from tensormt.parser.tree_source import tree_source
 from tensormt.trees.batch import TreeBatch
 from tensormt.trees.sources import read_lines, write_lines
 

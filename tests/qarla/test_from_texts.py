@@ -7,12 +7,13 @@ import pytest
 import torch
 
 from tensormt import qarla
-from tensormt.data.human_scores import TestSet
 from tensormt.errors import TensorMTError
+from tensormt.evaluator import Evaluator
 from tensormt.ngram.bleu import BLEU
 from tensormt.qarla import plots
 from tensormt.qarla import summary as report
-from tensormt.qarla.from_texts import bed_from_texts
+from tensormt.qarla.from_texts import bed_from_segments
+from tensormt.segments import Segments
 from tensormt.text.tokens import TokenBatch
 
 MODELS = [
@@ -33,20 +34,26 @@ OUTPUTS = [
 NAMES = ["rouge1", "vector", "vector-2", "sentence-recall", "bleu"]
 
 
-def metrics(names=NAMES):
-    return {name: BLEU(max_order=2) if name == "bleu" else None for name in names}
+def bed_of(segments, names=NAMES):
+    metrics = {"bleu": BLEU(max_order=2)} if "bleu" in names else None
+    return bed_from_segments(segments, names, metrics and Evaluator(metrics))
 
 
 @pytest.fixture
 def test_set():
     human = torch.tensor([[1.0, 2.0, 1.0], [4.0, 5.0, 0.0], [2.0, torch.nan, 3.0]])
-    return TestSet(
-        ["d"] * 3, MODELS, ["poor", "good", "odd"], OUTPUTS, {"fluency": human.to(torch.float64)}
-    )
+    outputs = dict(zip(["poor", "good", "odd"], OUTPUTS, strict=True))
+    human = {"fluency": human.to(torch.float64).numpy()}
+    return Segments.from_rows(outputs, MODELS, documents=["d"] * 3, human=human)
+
+
+@pytest.fixture
+def human(test_set):
+    return {"fluency": torch.from_numpy(test_set.human["fluency"])}
 
 
 def test_the_bed_holds_every_pair(test_set):
-    bed = bed_from_texts(test_set, metrics())
+    bed = bed_of(test_set)
     assert bed.am.shape == (3, 3, 4, 5)
     assert bed.peer_mask.tolist() == [[True] * 3, [True, True, False], [True] * 3]
     assert bed.model_mask.sum(dim=1).tolist() == [4, 3, 4]
@@ -72,14 +79,14 @@ def test_the_bed_holds_every_pair(test_set):
 
 def test_wrong_names(test_set):
     with pytest.raises(TensorMTError, match="'vector-x': expected a number of terms"):
-        bed_from_texts(test_set, metrics(["vector-x"]))
+        bed_of(test_set, ["vector-x"])
 
 
-def test_report_is_made_of_the_measures(test_set):
-    bed = bed_from_texts(test_set, metrics())
+def test_report_is_made_of_the_measures(test_set, human):
+    bed = bed_of(test_set)
     options = report.Options(exclude=("bleu",))
     subsets = {"short": ["poor", "odd"]}
-    found = report.make_report(bed, test_set.systems, options, subsets, test_set.human)
+    found = report.make_report(bed, test_set.systems, options, subsets, human)
     kings = qarla.king_sets(bed.am, bed.mm, **bed.masks)
     assert found.kings == {name: kings[1 << k].item() for k, name in enumerate(NAMES)}
     best = qarla.best_of(kings)
@@ -101,17 +108,17 @@ def test_report_is_made_of_the_measures(test_set):
         report.make_report(bed, test_set.systems, report.Options(), {"s": ["x"]}, {})
 
 
-def test_too_many_metrics_to_enumerate_are_searched_greedily(test_set):
+def test_too_many_metrics_to_enumerate_are_searched_greedily(test_set, human):
     names = [f"vector-{n}" for n in range(1, 18)]
-    bed = bed_from_texts(test_set, metrics(names))
-    found = report.make_report(bed, test_set.systems, report.Options(), {}, test_set.human)
+    bed = bed_of(test_set, names)
+    found = report.make_report(bed, test_set.systems, report.Options(), {}, human)
     assert found.best["king"] == qarla.greedy_set(bed.am, bed.mm, **bed.masks).king
     assert found.king_against_people is None
 
 
-def test_plots_are_files(test_set, tmp_path):
-    bed = bed_from_texts(test_set, metrics())
-    found = report.make_report(bed, test_set.systems, report.Options(), {}, test_set.human)
+def test_plots_are_files(test_set, human, tmp_path):
+    bed = bed_of(test_set)
+    found = report.make_report(bed, test_set.systems, report.Options(), {}, human)
     if find_spec("matplotlib") is None:
         with pytest.raises(TensorMTError, match=r"pip install 'tensormt\[report\]'"):
             plots.save_plots(found, tmp_path)

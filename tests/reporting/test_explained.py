@@ -270,7 +270,7 @@ def test_many_segments_go_in_chunks():
 
 def test_a_metric_that_cannot_say_it():
     class Silent(tm.BLEU):
-        explain = Metric.explain
+        _explain = Metric._explain
 
     tokens = tm.TokenBatch.from_text(["a"])
     with pytest.raises(NoExplanation, match="BLEU does not say"):

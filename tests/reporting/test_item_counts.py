@@ -11,9 +11,10 @@ import oracles
 import pytest
 
 from tensormt.data.corpus import Corpus
+from tensormt.evaluator import Evaluator
 from tensormt.reporting import item_counts
-from tensormt.reporting.collect import gather
-from tensormt.scoring import Scorer
+from tensormt.reporting.collect import collect
+from tensormt.segments import Segments
 from tensormt.trees.sources import TreesAsText
 
 KEPT, PAIRS = 40, 15
@@ -80,8 +81,8 @@ def test_ngrams_of_three_systems():
         for share in (0.9, 0.6, 0.3)
     ]
     *systems, lines = [[" ".join(row) for row in rows] for rows in (*hyps, refs)]
-    corpus = Corpus.of_lists(dict(zip("abc", systems, strict=True)), [lines])
-    items = item_counts.tallied(gather(Scorer(["bleu:max_order=2"]), corpus, size=7))
+    corpus = Corpus.from_segments(Segments(dict(zip("abc", systems, strict=True)), [lines]))
+    items = item_counts.tallied(collect(Evaluator(["bleu:max_order=2"]), corpus, size=7))
     for order in (1, 2):
         own = [item for item in items if item.order == order]
         assert {(item.leaf, item.name) for item in own} == {("bleu:max_order=2", f"{order}-grams")}
@@ -95,8 +96,10 @@ def test_subtrees_of_two_systems():
     rng = random.Random(5)
     refs, *hyps = [[oracles.random_tree(rng, 9) for _ in range(25)] for _ in range(3)]
     *systems, lines = [[oracles.brackets(tree) for tree in rows] for rows in (*hyps, refs)]
-    corpus = Corpus.of_lists(dict(zip("ab", systems, strict=True)), [lines])
-    items = item_counts.tallied(gather(Scorer(["stm:max_depth=2"], TreesAsText()), corpus, size=10))
+    corpus = Corpus.from_segments(Segments(dict(zip("ab", systems, strict=True)), [lines]))
+    items = item_counts.tallied(
+        collect(Evaluator(["stm:max_depth=2"], TreesAsText()), corpus, size=10)
+    )
 
     def shown(part):
         label, *below = part

@@ -16,11 +16,12 @@ import torch
 
 import tensormt as tm
 from tensormt.command.main import main
+from tensormt.evaluator import Evaluator
 from tensormt.reporting.build import largest
 from tensormt.reporting.overview import number
 from tensormt.reporting.page import Packed
 from tensormt.reporting.tree_panel import gains
-from tensormt.scoring import Scorer
+from tensormt.segments import Segments
 from tensormt.significance import compare
 
 REFS = [
@@ -107,15 +108,11 @@ def test_scores_texts_and_signatures_are_on_the_page(page):
 
 
 def test_p_values_are_those_of_compare(page):
-    scorer = Scorer(["bleu:max_order=2", "bm"])
-    tables = {}
-    for name, lines in HYPS.items():
-        hyp, *refs = (tm.TokenBatch.from_text(stream) for stream in (lines, *REFS))
-        tables[name] = {m: metric.statistics(hyp, refs) for m, metric in scorer.metrics.items()}
+    found = Evaluator(["bleu:max_order=2", "bm"]).evaluate(Segments(HYPS, REFS))
     names = list(HYPS)
     rows = {
         (row.metric, names.index(row.baseline), names.index(row.system)): row
-        for row in compare(tables, scorer.metrics, all_pairs=True, samples=page.meta["samples"])
+        for row in compare(found, all_pairs=True, samples=page.meta["samples"])
     }
     assert len(rows) == 6
     for metric in page.meta["metrics"]:

@@ -10,6 +10,7 @@ from scale.samples import rows, write_jsonl
 
 from tensormt.data.shard_reader import Columns
 from tensormt.data.shards import cut, find
+from tensormt.evaluator import Evaluator
 from tensormt.scale import estimate as module
 from tensormt.scale.estimate import Estimate, about_rows, estimate
 from tensormt.scale.job import Job
@@ -87,22 +88,20 @@ def test_speed_is_that_of_a_sample_after_warming_up(tmp_path, monkeypatch, metri
     clock, scored = Clock(), []
 
     class Slow(module.Job):
-        def scorer(self):
-            own = super().scorer()
-            statistics, count = own.statistics, own.count
+        def evaluator(self):
+            return SlowEvaluator(self.metrics)
 
-            def slow_statistics(chunk):
-                scored.append((chunk.start, len(chunk)))
-                clock.now += 0.002 * len(chunk) if len(scored) > 1 else 1000.0
-                return statistics(chunk)
+    class SlowEvaluator(Evaluator):
+        def evaluate(self, segments, texts=None):
+            scored.append((segments.number(0), len(segments)))
+            clock.now += 0.002 * len(segments) if len(scored) > 1 else 1000.0
+            return super().evaluate(segments, texts)
 
-            def slow_count(corpus):
-                if "nist" in self.metrics:
-                    clock.now += 0.003 * corpus.segments
-                count(corpus)
-
-            own.statistics, own.count = slow_statistics, slow_count
-            return own
+        def fit(self, corpus, size=None):
+            if "nist" in self.metrics:
+                clock.now += 0.003 * corpus.segments
+            super().fit(corpus, size)
+            return self
 
     monkeypatch.setattr(module, "time", clock)
     path = write_jsonl(tmp_path / "rows.jsonl", rows(2500))

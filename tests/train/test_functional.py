@@ -56,7 +56,7 @@ def as_ids(hyps, streams):
 
 def fitted(metric, refs, lengths):
     """The metric with counts of the references' ids, where it needs some."""
-    if getattr(metric, "needs_table", False):
+    if getattr(metric, "needs_frequencies", False):
         metric.fit(
             [tm.TokenBatch.from_ids(r, n) for r, n in zip(refs.unbind(1), lengths.t(), strict=True)]
         )
@@ -123,7 +123,8 @@ def test_nothing_waits_for_the_device(number, prefixes):
     expected = functional.statistics(metric, hyp, refs, ours, theirs, prefixes=prefixes)
     with Watch() as watch:
         there = [part.to("cuda") for part in (hyp, refs, ours, theirs)]
-        if getattr(metric, "needs_table", False):  # as if the references had been counted there
+        # as if the references had been counted there
+        if getattr(metric, "needs_frequencies", False):
             metric.counts = metric.counts.to("cuda")
             functional.statistics(metric, *there)  # ranks are made once
         watch.syncs.clear()
@@ -185,7 +186,7 @@ def test_a_batch_of_empty_hypotheses_is_told():
 
 
 # counts of a test set are looked up by numpy on the host, which compiles too, but not in one graph
-PLAIN = [number for number, metric in enumerate(metrics()) if not metric.needs_table]
+PLAIN = [number for number, metric in enumerate(metrics()) if not metric.needs_frequencies]
 
 
 @pytest.mark.parametrize("number", PLAIN)

@@ -47,7 +47,7 @@ def test_one_weight_for_all_changes_nothing(spec, theta):
     hyp, refs = batches(5)
     metric = make(spec)
     weights = torch.full((64,), theta, dtype=torch.float64)
-    found = learned_weights.Weighted(metric, weights)(hyp, refs)
+    found = learned_weights.LearnedMetric(metric, weights)(hyp, refs)
     assert torch.allclose(found, metric(hyp, refs), rtol=0, atol=1e-12)
 
 
@@ -140,7 +140,9 @@ def test_a_file_of_weights_is_a_metric(spec, tmp_path):
     model.save(tmp_path / "w.safetensors")
     metric = make(f"learned:{tmp_path / 'w.safetensors'}")
     assert torch.allclose(metric(hyp, refs), model(hyp, refs), rtol=0, atol=1e-12)
-    assert metric.signature.startswith(f"Learned|of:{make(spec).in_short({})}|weights:")
+    assert metric.signature.startswith(
+        f"Learned|of:{make(spec).format_signature(short=True)}|weights:"
+    )
     # sums of weights are what a corpus is scored by
     rows = metric.statistics(hyp, refs)
     assert rows.shape[1] == metric.width

@@ -78,7 +78,7 @@ def test_every_sentence_is_parsed_once():
     texts, refs = case()
     reward.samples(texts, refs)
     reward.samples(texts, refs)
-    TextReward(tm.TKM(), reward.trees).samples(texts, refs)
+    TextReward(tm.TKM(), reward.evaluator.trees).samples(texts, refs)
     assert len(parser.seen) == len(set(parser.seen))
 
 

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from torchmetrics import MetricCollection
 
 import tensormt as tm
+from tensormt.evaluator import Evaluator
 from tensormt.registry import METRICS, make
+from tensormt.segments import Segments
 from tensormt.train import torchmetrics_wrapper
-from tensormt.train.text_reward import batches
 from tensormt.train.torchmetrics_wrapper import TorchScore, collection
 
 SPECS = [*METRICS, "nist:info='segment'", "bm:weighting='zipf'", "stm:balance='f1'"]
@@ -36,6 +37,13 @@ def case(seed=5, segments=12):
     return [line() for _ in range(segments)], [
         [line() for _ in range(rng.randint(1, 3))] for _ in range(segments)
     ]
+
+
+def batches(metric, trees, texts, refs):
+    """What a metric reads of texts [n] with references [n][R]."""
+    segments = Segments.from_rows({"": texts}, refs)
+    (hyp,), streams = Evaluator({"m": metric}, trees).prepare(segments).sides(metric.reads)
+    return hyp, streams
 
 
 def fill(metric, texts, refs, size):

@@ -1,0 +1,256 @@
+"""Evaluator: from segments to statistics, the one way that all commands and functions take.
+
+    evaluator = Evaluator(["bleu", "stm"], trees="default")
+    evaluator = evaluator.fit(corpus)                 # NIST, NM, Zipf: counts over all references
+    for segments, statistics in evaluator.run(corpus): …
+
+An evaluator is immutable. Names, options and needs of the metrics are checked when it is made,
+before any text is read: unknown names, invalid values, a metric on trees without a source of trees,
+a device that does not exist, a parser that cannot be loaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from types import MappingProxyType
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from tensormt.data.coercion import as_list
+from tensormt.data.corpus import Corpus
+from tensormt.devices import resolve_device
+from tensormt.errors import SegmentError, TensorMTError
+from tensormt.explanation import Explanation
+from tensormt.metric import Metric
+from tensormt.parser.tree_source import tree_source
+from tensormt.prepared import PreparedTexts
+from tensormt.registry import make
+from tensormt.segments import Segments
+from tensormt.statistics import Statistics
+from tensormt.trees.sources import GIVEN
+
+__all__ = ["CHUNK", "Evaluator", "named_metrics"]
+
+CHUNK = 2000  # segments: what fits a CPU's cache, and a good batch for a parser
+PARSED_CHUNK = 500  # segments where most of the time goes into parsing, so that progress is seen
+
+
+def named_metrics(metrics: Any) -> dict[str, Metric[Any]]:
+    """Return metrics by what they are called: as typed, or the name of an object in lower case.
+
+    Args:
+        metrics: Specifications such as "stm:max_depth=3", or Metric objects, which are copied; or
+            Metric objects by name, which are used as they are.
+
+    Raises:
+        TensorMTError: If a name or option is not valid, or two objects have one name.
+    """
+    if isinstance(metrics, Mapping) and all(isinstance(m, Metric) for m in metrics.values()):
+        given, found = [], dict(metrics)
+    else:
+        single = isinstance(metrics, str | Metric | type | Mapping)
+        given = [] if single or not isinstance(metrics, Iterable) else as_list(metrics, "metrics")
+        found = {}
+    if not given and not found:
+        raise TensorMTError("metrics is a list of at least one name, such as ['bleu']")
+    for metric in given:
+        if not isinstance(metric, Metric):
+            found[metric] = make(metric)
+            continue
+        name = metric.name.lower()
+        if name in found:
+            raise TensorMTError(
+                f"two metrics are called {name!r}: name them with their options instead, such as "
+                "'bleu:max_order=2'"
+            )
+        found[name] = copy(metric)
+    return found
+
+
+class Evaluator:
+    """Metrics with their source of trees and device.
+
+    Args:
+        metrics: Specifications or Metric objects, or both by name.
+        trees: Where trees come from, if a metric reads them: a parser (or its name or path),
+            `TreeOptions`, a function from texts to a TreeBatch, `TreesAsText` where the texts are
+            trees, or `PreparsedTrees` beside the text. It is opened only if it is needed.
+        device: Device of the tensors: None for the CPU, "auto", "cuda", ….
+
+    Raises:
+        TensorMTError: If a metric, its options, the source of trees or the device is not valid.
+
+    >>> evaluator = Evaluator(["bleu:max_order=2"])
+    >>> found = evaluator.evaluate(Segments({"a": ["the dog ran"]}, [["the dog ran"]]))
+    >>> round(found.corpus("bleu:max_order=2").item())
+    100
+    """
+
+    def __init__(
+        self,
+        metrics: Iterable[str | Metric[Any]] | Mapping[str, Metric[Any]],
+        trees: Any = None,
+        device: str | torch.device | None = None,
+    ) -> None:
+        named = named_metrics(metrics)
+        self._metrics = named
+        self._device = resolve_device(device)
+        self._trees = tree_source(trees, self._device, needed=self.reads_trees)
+        if self.reads_trees and self._trees is None:
+            name = next(metric.name for metric in named.values() if metric.reads_trees)
+            raise TensorMTError(f"{name} compares trees: name a parser, for example 'default'")
+
+    @property
+    def metrics(self) -> Mapping[str, Metric[Any]]:
+        """Metrics by name."""
+        return MappingProxyType(self._metrics)
+
+    @property
+    def trees(self) -> Any:
+        """The source of trees; None where none is needed."""
+        return self._trees
+
+    @property
+    def device(self) -> torch.device:
+        """The device of the tensors."""
+        return self._device
+
+    @property
+    def reads_trees(self) -> bool:
+        """Whether a metric reads trees."""
+        return any(metric.reads_trees for metric in self._metrics.values())
+
+    @property
+    def chunk_size(self) -> int:
+        """Segments that are evaluated at a time where nobody says otherwise."""
+        return PARSED_CHUNK if hasattr(self._trees, "parser") else CHUNK
+
+    def with_metrics(self, metrics: Mapping[str, Metric[Any]]) -> Evaluator:
+        """Return an evaluator of other metrics with the same source of trees and device."""
+        return Evaluator(metrics, self._trees, self._device)
+
+    def fit(self, corpus: Corpus, size: int | None = None) -> Evaluator:
+        """Return an evaluator whose metrics have the counts over all references that they need.
+
+        Args:
+            corpus: The whole test set; it is read once, without hypotheses, if a metric needs it.
+            size: Segments at a time.
+        """
+        if not any(metric.needs_fit for metric in self._metrics.values()):
+            return self
+        fitted = {name: copy(metric) for name, metric in self._metrics.items()}
+        waiting = [metric for metric in fitted.values() if metric.needs_fit]
+        for segments in corpus.chunks(size or CHUNK, hyps=False):
+            texts = self.prepare(segments)
+            for metric in waiting:
+                metric.fit(metric.reads.batches(texts))
+        return self.with_metrics(fitted)
+
+    def prepare(self, segments: Segments, device: torch.device | None = None) -> PreparedTexts:
+        """Return the texts of segments, ready for any metric, on the device or another one."""
+        return PreparedTexts(segments, self._trees, device or self._device)
+
+    def evaluate(self, segments: Segments, texts: PreparedTexts | None = None) -> Statistics:
+        """Compute the statistics of every system and metric.
+
+        Args:
+            segments: Aligned segments; outputs that are None count nothing.
+            texts: The same segments prepared, where they are used for more than that.
+
+        Raises:
+            TensorMTError: If a segment cannot be scored; the message has its number.
+        """
+        texts = texts or self.prepare(segments)
+        tables: dict[str, Tensor] = {}
+        present = torch.from_numpy(segments.present)
+        for names in self._groups():
+            first, *others = [self._metrics[name] for name in names]
+            with _numbered(segments):
+                hyps, refs = texts.sides(first.reads)
+                rows = [
+                    first.statistics_with(others, hyp, refs)
+                    if others
+                    else [first.statistics(hyp, refs)]
+                    for hyp in hyps
+                ]
+            for name, by_system in zip(names, zip(*rows, strict=True), strict=True):
+                tables[name] = torch.stack([table.cpu() for table in by_system])
+        if not bool(present.all()):
+            tables = {name: table * present[..., None] for name, table in tables.items()}
+        ordered = {name: tables[name] for name in self._metrics if name in tables}
+        return Statistics(self.metrics, ordered, present, segments.systems, segments.documents)
+
+    def segment_scores(self, segments: Segments) -> dict[str, Tensor]:
+        """Compute segment scores by metric, float64 [S,N] on the evaluator's device.
+
+        An output that is None is scored as an empty text.
+        """
+        texts, scores = self.prepare(segments), {}
+        for name, metric in self._metrics.items():
+            with _numbered(segments):
+                hyps, refs = texts.sides(metric.reads)
+                scores[name] = torch.stack([metric(hyp, refs) for hyp in hyps])
+        return scores
+
+    def run(
+        self, corpus: Corpus, size: int | None = None, start: int = 0
+    ) -> Iterator[tuple[Segments, Statistics]]:
+        """Iterate over the chunks of a corpus from a segment on, with their statistics."""
+        for segments in corpus.chunks(size or self.chunk_size, start):
+            yield segments, self.evaluate(segments)
+
+    def explain(self, texts: PreparedTexts, metric: str) -> list[Explanation]:
+        """Say what a metric matched, for each system.
+
+        Args:
+            texts: Prepared segments (`prepare`), shared by all metrics.
+            metric: Name of the metric.
+
+        Raises:
+            NoExplanation: If the metric does not say what it matched.
+        """
+        found = self._metrics[metric]
+        with _numbered(texts.segments):
+            hyps, refs = texts.sides(found.reads)
+            return [found.explain(hyp, refs) for hyp in hyps]
+
+    def signatures(self, references: int) -> dict[str, str]:
+        """Return what reproduces the scores: metric, settings, references, parser, version."""
+        return {name: self._signature(metric, references) for name, metric in self._metrics.items()}
+
+    def _signature(self, metric: Metric[Any], references: int) -> str:
+        facts: dict[str, object] = {"refs": references}
+        without: Sequence[str] = ()
+        if metric.reads_trees:
+            facts["parser"] = getattr(self._trees, "fingerprint", GIVEN)
+            if getattr(self._trees, "kind", None) == "dependency":
+                without = ("rules",)  # head rules convert constituents only
+        return metric.format_signature(facts, without=without)
+
+    def _groups(self) -> list[list[str]]:
+        """Names of metrics that are computed together."""
+        groups: dict[Hashable, list[str]] = {}
+        for name, metric in self._metrics.items():
+            groups.setdefault(metric.sharing_key, []).append(name)
+        return list(groups.values())
+
+    def __repr__(self) -> str:
+        return f"Evaluator({', '.join(self._metrics)})"
+
+
+class _numbered:
+    """Errors about a segment of a batch name its number in the corpus."""
+
+    def __init__(self, segments: Segments) -> None:
+        self.segments = segments
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if isinstance(error, SegmentError) and 1 <= error.segment <= len(self.segments):
+            number = self.segments.number(error.segment - 1) + 1
+            raise SegmentError(number, error.trouble) from None

@@ -1,0 +1,50 @@
+"""The one function that chooses the source of trees: a parser with its cache, or given trees."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import Any
+
+import torch
+
+from tensormt.errors import TensorMTError
+from tensormt.parser.cache import CachedParser
+from tensormt.parser.registry import TextParser, open_parser
+from tensormt.trees.sources import PreparsedTrees, TreeOptions, TreesAsText
+
+__all__ = ["tree_source"]
+
+
+def tree_source(
+    trees: Any, device: str | torch.device | None = None, *, needed: bool = True
+) -> Any:
+    """Return the source of trees that a value names.
+
+    Args:
+        trees: None; a parser, its name or path; `TreeOptions` (parser, language, cache, …); a
+            function from texts to a TreeBatch; `TreesAsText` or `PreparsedTrees`.
+        device: Device of a parser that is opened here.
+        needed: Whether a metric reads trees; if not, no parser is opened.
+
+    Returns:
+        A source that is called with texts, `PreparsedTrees`, or None.
+
+    Raises:
+        TensorMTError: If the value is of another kind, or the parser cannot be opened.
+    """
+    if trees is None or isinstance(trees, TreesAsText | PreparsedTrees):
+        return trees  # texts that are trees also give the tokens of other metrics
+    if not needed:
+        return None
+    options = trees if isinstance(trees, TreeOptions) else TreeOptions(trees)
+    parser = options.parser
+    if isinstance(parser, str | PathLike):
+        parser = open_parser(parser, options.trusted, device, lang=options.lang, **options.rules)
+    elif callable(parser):
+        return parser
+    if not isinstance(parser, TextParser):
+        raise TensorMTError(
+            f"parser is {type(parser).__name__}: expected 'default', 'ud:de', a path, a Parser or "
+            "a source of trees"
+        )
+    return CachedParser(parser, options.cache, options.progress, strict=options.strict_cache)

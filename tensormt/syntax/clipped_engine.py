@@ -1,0 +1,106 @@
+"""Tensor engine of STM, HWCM and DSTM: keys of trees, clipped counts, and what was matched."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from tensormt.errors import SegmentError
+from tensormt.explanation import Explanation
+from tensormt.kernels.backend import nonzero, take
+from tensormt.kernels.counts import Sides
+from tensormt.kernels.lengths import closest
+from tensormt.kernels.matches import Occurrences, items
+from tensormt.trees.batch import TreeBatch
+
+if TYPE_CHECKING:
+    from tensormt.syntax.clipped_precision import ClippedPrecisionMetric
+
+__all__ = ["CHUNK", "check_references", "explain", "statistics"]
+
+CHUNK = 2048  # segments at a time: the arrays of one chunk stay in a CPU's cache
+
+
+def check_references(refs: Sequence[TreeBatch]) -> None:
+    """Raise unless every segment has a reference tree."""
+    present = refs[0].lengths > 0
+    for ref in refs[1:]:
+        present = present | (ref.lengths > 0)
+    if not bool(present.all()):
+        number = int((~present).nonzero()[0]) + 1
+        raise SegmentError(number, "has no reference: every segment needs at least one tree")
+
+
+def statistics(metric: ClippedPrecisionMetric, hyp: TreeBatch, refs: Sequence[TreeBatch]) -> Tensor:
+    """Return the statistics of aligned batches, int64 [B,K]."""
+    check_references(refs)
+    batches = [metric.trees(batch) for batch in (hyp, *refs)]
+    parts = zip(*(batch.chunks(CHUNK) for batch in batches), strict=True)
+    rows = torch.cat([_rows(metric, part[1:], _sides(metric, part)) for part in parts])
+    if metric.balance == "brevity":
+        near = closest(hyp.tokens, torch.stack([ref.tokens for ref in refs], 1))
+        rows = torch.cat([rows, hyp.tokens[:, None], near[:, None]], 1)
+    return rows
+
+
+def _sides(metric: ClippedPrecisionMetric, batches: Sequence[TreeBatch]) -> Sides:
+    """The keys of aligned batches of the trees that are compared."""
+    return Sides([metric.keys(batch) for batch in batches], len(batches[0]) * metric.orders)
+
+
+def _rows(metric: ClippedPrecisionMetric, refs: Sequence[TreeBatch], sides: Sides) -> Tensor:
+    """The statistics, given the keys of the hypothesis and the references."""
+    every = range(1, 1 + len(refs))
+    count = sides.totals(0)
+    if not metric.one_reference:
+        return _row(metric, [sides.clipped(every), count])
+    size = len(refs[0])
+    best = count.new_full((size,), -1, dtype=torch.float64)
+    row = count.new_zeros(size, metric.width)
+    for side, ref in zip(every, refs, strict=True):
+        candidate = _row(metric, [sides.clipped([side]), count, sides.totals(side)])
+        score = torch.where(ref.lengths > 0, metric.score(candidate, segment=True), -1)
+        row = torch.where((score > best)[:, None], candidate, row)
+        best = torch.maximum(score, best)
+    return row
+
+
+def _row(metric: ClippedPrecisionMetric, counts: Sequence[Tensor]) -> Tensor:
+    """Counts [D·B] of several kinds as rows of B segments, the number of segments before them."""
+    columns = [count.view(metric.orders, -1).T for count in counts]
+    return torch.cat([torch.ones_like(columns[0][:, :1]), *columns], 1)
+
+
+def explain(
+    metric: ClippedPrecisionMetric, hyp: TreeBatch, refs: Sequence[TreeBatch]
+) -> Explanation:
+    """Return the subtrees or chains that were counted."""
+    check_references(refs)
+    trees, *others = (metric.trees(batch) for batch in (hyp, *refs))
+    only = None
+    if metric.one_reference:
+        (own, *keys), groups = _sides(metric, [trees, *others])
+        rows = [
+            metric.score(_rows(metric, [ref], Sides([own, key], groups)), segment=True)
+            for ref, key in zip(others, keys, strict=True)
+        ]
+        present = (ref.lengths > 0 for ref in others)
+        scores = [torch.where(p, row, -1.0) for p, row in zip(present, rows, strict=True)]
+        only = torch.stack(scores).argmax(0)
+    sides = [_occurrences(metric, batch) for batch in (trees, *others)]
+    columns = [[1 + order] for order in range(metric.orders)]
+    found = items(sides[0], sides[1:], only)
+    return Explanation(metric.item, trees, others, found, columns=columns, best=only)
+
+
+def _occurrences(metric: ClippedPrecisionMetric, batch: TreeBatch) -> Occurrences:
+    nodes, group, key = batch.nodes, *metric.keys(batch)[:2]
+    # keys come order by order, each by rising nodes
+    highest = metric.highest(nodes)
+    node = torch.cat([nonzero(highest >= order) for order in range(1, metric.orders + 1)])
+    segment = group % max(len(batch), 1)
+    order = group // max(len(batch), 1) + 1
+    return Occurrences(segment, order, node - take(nodes.offsets, segment), key)
