@@ -230,7 +230,7 @@ def occurrences(hyp: Keys, refs: Sequence[Keys], groups: int) -> tuple[Tensor, T
     column = (side == 0).cumsum(0) - 1  # of the runs of the hypothesis, at most n
     cells = len(refs) * hyp.key.shape[0]
     headed = (side > 0) & (take(side, head) == 0)
-    cell = (side - 1) * hyp.key.shape[0] + take(column, head)
+    cell = (side - 1) * hyp.key.shape[0] + column
     table = torch.zeros(cells + 1, dtype=torch.int64, device=count.device)
     table.scatter_(0, torch.where(headed, cell, cells), count)
     run = torch.zeros_like(order)

@@ -11,14 +11,16 @@ from pretend import Watch, home
 from tensormt.kernels import hashing
 
 
+def reference(z):
+    """The finaliser of splitmix64 with Python integers."""
+    z %= 2**64
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64
+    return z ^ (z >> 31)
+
+
 def test_mix_is_splitmix64():
-    """The finaliser with Python integers, and no collision on a million neighbours."""
-
-    def reference(z):
-        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
-        z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64
-        return z ^ (z >> 31)
-
+    """Equal to plain integers, and no collision on a million neighbours."""
     rng = random.Random(1)
     numbers = [rng.getrandbits(64) for _ in range(100)]
     keys = torch.tensor([n - 2**64 if n >= 2**63 else n for n in numbers])
@@ -53,3 +55,8 @@ def test_strings_depend_on_their_content_only(strings, before, after):
     ]
     assert found == alone
     assert len(set(found)) == len(set(strings))
+    golden = 0x9E3779B97F4A7C15
+    for string, value in zip(strings, found, strict=True):
+        total = sum(reference((place << 8) + byte + golden) for place, byte in enumerate(string))
+        expected = reference(total * 0xD6E8FEB86659FD93 + len(string) + golden)
+        assert value % 2**64 == expected
