@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["as_float64", "brevity_penalty", "namespace", "ratio"]
+__all__ = ["as_float64", "brevity_penalty", "namespace"]
 
 
 def namespace(array: Any) -> Any:
@@ -24,13 +24,6 @@ def namespace(array: Any) -> Any:
 def as_float64(array: Any) -> Any:
     """Return the array in double precision."""
     return array.astype(np.float64) if isinstance(array, np.ndarray) else array.double()
-
-
-def ratio(part: Any, whole: Any, otherwise: float = 0.0) -> Any:
-    """Return part / whole [...], and `otherwise` where whole is 0."""
-    xp = namespace(whole)
-    some = whole > 0
-    return xp.where(some, part / xp.where(some, whole, 1), otherwise)
 
 
 def brevity_penalty(hyp: Any, ref: Any) -> Any:

@@ -20,6 +20,7 @@ from torch import Tensor
 
 from tensormt.devices import resolve_device
 from tensormt.errors import OutOfRange, TensorMTError
+from tensormt.kernels.backend import is_readable, on_cpu
 from tensormt.options import Boolean, Choice, Integer, Number, Option, describe
 
 __all__ = [
@@ -152,8 +153,7 @@ def tensor_of(*axes: str, kind: str = "numbers", more: bool = False) -> Kind:
                 "torch.tensor(…)"
             )
         fits = value.dim() >= len(axes) if more else value.dim() == len(axes)
-        plain = value.layout == torch.strided and value.device.type != "meta"
-        if not (_HOLDS[kind](value) and fits and plain):
+        if not (_HOLDS[kind](value) and fits and is_readable(value)):
             raise TensorMTError(f"{name} is {describe(value)}, expected {kind} {shown}")
         return value
 
@@ -165,7 +165,7 @@ def count_weights(value: Any, name: str) -> Any:
     if isinstance(value, Tensor) and value.dtype == torch.bool and value.layout == torch.strided:
         return value
     times: Tensor = tensor_of(kind="whole numbers", more=True)(value, name)
-    if times.device.type == "cpu" and bool((times < 0).any()):
+    if on_cpu(times) and bool((times < 0).any()):
         raise TensorMTError(f"{name} holds {int(times.min())}: nothing counts less than 0 times")
     return times
 
@@ -214,8 +214,8 @@ def resolve_index(index: Any, count: int, what: str) -> slice | Tensor:
         found = index if isinstance(index, Tensor) else torch.as_tensor(index, device="cpu")
         if not found.numel():
             found = found.to(torch.int64)
-        real = found.layout == torch.strided and found.device.type != "meta"
-        if found.is_complex() or found.is_floating_point() or found.dim() > 1 or not real:
+        whole = not (found.is_complex() or found.is_floating_point())
+        if not whole or found.dim() > 1 or not is_readable(found):
             raise TypeError
     except (TypeError, ValueError, RuntimeError, OverflowError):
         raise TensorMTError(
@@ -227,7 +227,7 @@ def resolve_index(index: Any, count: int, what: str) -> slice | Tensor:
             raise OutOfRange(f"a mask of shape {list(found.shape)} for {what} of {count}")
         return found.nonzero()[:, 0]
     found = found.to(torch.int64).reshape(-1)
-    # elsewhere the device says it itself, and nobody waits for it here
-    if found.device.type == "cpu" and bool(((found < -count) | (found >= count)).any()):
+    # on other devices indexing itself raises, without a synchronisation here
+    if on_cpu(found) and bool(((found < -count) | (found >= count)).any()):
         raise OutOfRange(f"a number out of range for {what} of {count}")
     return torch.where(found < 0, found + count, found)

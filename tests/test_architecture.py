@@ -14,9 +14,10 @@ ROOT = Path(__file__).resolve().parent.parent / "tensormt"
 
 # from the bottom up: a module may import modules of its own layer and of layers above in this list
 LAYERS = [
-    ["version", "errors", "options", "formulas", "devices", "validation", "figures", "segments"],
-    ["data"],
+    ["version", "errors", "options", "formulas", "devices", "figures", "segments"],
     ["kernels"],
+    ["validation"],
+    ["data"],
     ["text"],
     ["trees"],
     ["inputs", "explanation"],
@@ -120,6 +121,25 @@ def test_files_of_users_are_read_in_data_only():
                 "os",
                 "gzip",
             ), f"{name}, line {node.lineno}: {called}() of input belongs into data/"
+
+
+def test_only_the_backend_tests_the_device_of_a_tensor():
+    """No `device.type`, `.is_cpu` or `.is_cuda` outside kernels/backend.py.
+
+    The parser chooses its batch size and the random state to fork by the kind of device.
+    """
+    allowed = {
+        "kernels.backend",
+        "parser.parser",
+        "parser.training",
+        "parser.dependency_fitting",
+    }
+    pattern = re.compile(r"\bdevice\.type\b|\.is_cpu\b|\.is_cuda\b")
+    for name, path in modules():
+        if name in allowed:
+            continue
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            assert not pattern.search(line), f"{name}, line {number}: use tensormt.kernels.backend"
 
 
 def test_nobody_asks_for_the_class_of_a_metric():

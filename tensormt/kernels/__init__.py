@@ -1,1 +1,1 @@
-"""The engines, tensors in and out: arrays, hashing, counts, subtrees, chains, kernels, charts."""
+"""Tensor algorithms behind the metrics: counting, hashing, tree kernels, charts, correlations."""

@@ -1,9 +1,11 @@
-"""The only module that asks on which device a tensor lies.
+"""Array operations whose implementation depends on the device: numpy on a CPU, torch elsewhere.
 
-A few operations are slow in torch on a CPU (sort, search, nonzero, take, repeat, comparisons of
-short integers): for CPU tensors they run in numpy on the same memory, without a copy; on any other
-device they run in torch, with equal results. All other modules are plain torch. The result sizes of
-`nonzero`, `run_edges` and `runs` depend on the data: on CUDA each costs one host synchronisation.
+This is the only module of the package that tests on which device a tensor is. Some operations are
+slow in torch on a CPU (sort, search, nonzero, repeat, comparison of short integers). For CPU
+tensors they run in numpy on the same memory, without a copy; on other devices and inside
+`torch.compile` they run in torch. The results are equal, and always tensors. The sizes of the
+results of `nonzero`, `run_edges` and `runs` depend on the data: on CUDA each of these functions
+synchronises once with the host.
 """
 
 from __future__ import annotations
@@ -17,20 +19,19 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 __all__ = [
-    "FEW",
     "argsort",
     "bytes_equal",
     "copies",
     "count_below",
     "equal",
-    "few",
+    "is_readable",
     "less",
+    "mix",
     "nonzero",
+    "on_cpu",
     "owners",
     "ranges",
     "repeat",
-    "rows_added",
-    "rows_any",
     "rows_at",
     "run_edges",
     "runs",
@@ -38,125 +39,132 @@ __all__ = [
     "sort",
     "sort_groups",
     "sort_rows",
-    "spread",
     "sum_runs",
     "take",
     "take_columns",
     "take_or",
-    "turned",
+    "transpose",
 ]
 
 Array = NDArray[Any]
 
-_NUMPY: dict[torch.dtype, Any] = {torch.uint8: np.uint8, torch.int32: np.int32}
 
-FEW = 1 << 11  # values: below this number the calls take longer than the work
-
-
-def few(count: int, device: torch.device, most: int = FEW) -> bool:
-    """Whether so many values lie on a CPU and are so few that calls take longer than the work."""
-    return device.type == "cpu" and count <= most
+def on_cpu(tensor: Tensor) -> bool:
+    """True if the tensor is on a CPU: its values can be read without a synchronisation."""
+    return tensor.device.type == "cpu"
 
 
-def spread(first: Array, sizes: Array) -> Array:
-    """The cells first, first + 1, … of every group, one group after the other."""
-    shift = np.repeat(first - (np.cumsum(sizes) - sizes), sizes)
-    cells: Array = np.arange(len(shift)) + shift
-    return cells
+def is_readable(tensor: Tensor) -> bool:
+    """True if the tensor is strided and has values: it is neither sparse nor on the meta device."""
+    return tensor.layout == torch.strided and tensor.device.type != "meta"
+
+
+def _uses_numpy(tensor: Tensor) -> bool:
+    """True if numpy handles the tensor: on a CPU, unless torch.compile traces the call."""
+    return tensor.device.type == "cpu" and not torch.compiler.is_compiling()
 
 
 def equal(left: Tensor, right: Tensor) -> Tensor:
-    """Element-wise equality (broadcast), bool; numpy compares short integers five times faster."""
-    if left.device.type == "cpu":
+    """Compare two integer tensors (broadcast) for equality, bool.
+
+    numpy compares short integers about five times faster than torch.
+    """
+    if _uses_numpy(left):
         return torch.from_numpy(np.equal(left.numpy(), right.numpy()))
     return left == right
 
 
-def bytes_equal(left: Tensor, right: Tensor) -> Any:
-    """Equality (broadcast) as bytes 0 and 1: on a CPU a numpy array, elsewhere a tensor.
-
-    Slices and `&` work alike on both; numpy joins bytes twice as fast, and small arrays five times.
-    """
-    if left.device.type == "cpu" and not torch.compiler.is_compiling():
-        return np.equal(left.numpy(), right.numpy()).view(np.uint8)
-    return (left == right).view(torch.uint8)
-
-
-def rows_added(table: Any, dtype: torch.dtype) -> Tensor:
-    """The sum along the first axis of what `bytes_equal` gave, in a type of integers."""
-    if isinstance(table, Tensor):
-        return table.sum(0, dtype=dtype)
-    return torch.from_numpy(np.add.reduce(table, 0, _NUMPY[dtype]))
-
-
-def rows_any(table: Any) -> Any:
-    """The largest along the first axis of what `bytes_equal` gave, in the same kind of array."""
-    return table.amax(0) if isinstance(table, Tensor) else table.max(0)
+def bytes_equal(left: Tensor, right: Tensor) -> Tensor:
+    """Compare two integer tensors (broadcast) for equality, uint8: 1 where equal, else 0."""
+    if _uses_numpy(left):
+        return torch.from_numpy(np.equal(left.numpy(), right.numpy()).view(np.uint8))
+    # not .view(torch.uint8): the inductor backend of torch.compile gives wrong results for it
+    return (left == right).to(torch.uint8)
 
 
 def less(values: Tensor, bound: int) -> Tensor:
-    """Which of the values are below a bound, bool; numpy compares integers three times faster."""
-    if values.device.type == "cpu":
+    """Return which values [...] are below a bound, bool [...]."""
+    if _uses_numpy(values):
         return torch.from_numpy(np.less(values.numpy(), bound))
     return values < bound
 
 
 def count_below(values: Tensor, bounds: Sequence[int]) -> Tensor:
-    """How many of the bounds each value is below, int8."""
-    if values.device.type == "cpu":
+    """Return for each value [...] the number of bounds that it is below, int8 [...]."""
+    if _uses_numpy(values):
         array = values.numpy()
-        count = np.zeros(array.shape, np.int8)
+        counts = np.zeros(array.shape, np.int8)
         for bound in bounds:
-            count += np.less(array, bound).view(np.int8)
-        return torch.from_numpy(count)
-    count_there = torch.zeros(values.shape, dtype=torch.int8, device=values.device)
+            counts += np.less(array, bound).view(np.int8)
+        return torch.from_numpy(counts)
+    result = torch.zeros(values.shape, dtype=torch.int8, device=values.device)
     for bound in bounds:
-        count_there += values < bound
-    return count_there
+        result += values < bound
+    return result
+
+
+# the constants of splitmix64: signed for torch, unsigned for numpy
+_FACTORS = np.array([0xBF58476D1CE4E5B9, 0x94D049BB133111EB], np.uint64)
+_FIRST, _SECOND = _FACTORS.view(np.int64).tolist()
+_SHIFTS = np.array([30, 27, 31], np.uint64)
+
+
+def mix(keys: Tensor) -> Tensor:
+    """Scramble int64 keys of any shape, element by element, by the finaliser of splitmix64."""
+    if _uses_numpy(keys):
+        bits = keys.numpy().view(np.uint64)
+        bits = ((bits >> _SHIFTS[0]) ^ bits) * _FACTORS[0]
+        bits = ((bits >> _SHIFTS[1]) ^ bits) * _FACTORS[1]
+        return torch.from_numpy(((bits >> _SHIFTS[2]) ^ bits).view(np.int64))
+    # torch shifts int64 arithmetically; the mask makes the shift logical
+    keys = (keys >> 30).bitwise_and_((1 << 34) - 1).bitwise_xor_(keys).mul_(_FIRST)
+    keys = (keys >> 27).bitwise_and_((1 << 37) - 1).bitwise_xor_(keys).mul_(_SECOND)
+    return (keys >> 31).bitwise_and_((1 << 33) - 1).bitwise_xor_(keys)
 
 
 def nonzero(mask: Tensor) -> Tensor:
-    """The flat positions (int64, rising) at which a mask of any shape holds."""
-    if mask.device.type == "cpu":
+    """Return the flat indices, int64 ascending, where a mask of any shape is True."""
+    if _uses_numpy(mask):
         return torch.from_numpy(np.flatnonzero(mask.numpy()))
     return mask.flatten().nonzero().squeeze(1)
 
 
 def take(values: Tensor, index: Tensor) -> Tensor:
-    """values[index] for one-dimensional tensors: index_select is three times faster on a CPU."""
+    """Return values[index] along the first axis; index_select is faster than indexing."""
     return values.index_select(0, index)
 
 
 def take_or(values: Tensor, index: Tensor, none: int) -> Tensor:
-    """values[index] where -1 stands for `none`, on the device of the index."""
+    """Return values [n] at an index [m], `none` where the index is -1, on the index's device."""
     padded = torch.cat([values.new_full((1,), none), values])
     return take(padded.to(index.device), index + 1)
 
 
 def take_columns(values: Tensor, index: Tensor) -> Tensor:
-    """values[..., index]: numpy takes from short integers twice as fast, from rows four times."""
-    if values.device.type == "cpu":
+    """Return values[..., index] for an index [m]."""
+    if _uses_numpy(values):
         return torch.from_numpy(values.numpy().take(index.numpy(), axis=-1))
     return values.index_select(-1, index)
 
 
-def turned(values: Tensor) -> Tensor:
-    """Values [...,m,n] as [...,n,m], contiguous: numpy turns short integers three times faster."""
-    if values.device.type == "cpu":
+def transpose(values: Tensor) -> Tensor:
+    """Return values [...,m,n] as a contiguous tensor [...,n,m]."""
+    if _uses_numpy(values):
         return torch.from_numpy(np.ascontiguousarray(values.numpy().swapaxes(-1, -2)))
     return values.transpose(-1, -2).contiguous()
 
 
 def rows_at(values: Tensor, starts: Tensor, width: int) -> Tensor:
-    """The `width` values from each of the starts [m] on, [m,width]; beyond the last it is anything.
+    """Return windows of values [n] from each of the starts [m] on, [m,width].
 
-    On a CPU whole rows are copied, four times faster than value by value.
+    What a window holds beyond the end of the values is undefined.
     """
-    if values.device.type == "cpu":
+    if _uses_numpy(values):
         array = values.numpy()
         missing = int(starts.max()) + width - len(array) if starts.shape[0] else width
         if missing > 0:
             array = np.concatenate([array, np.zeros(missing, array.dtype)])
+        # indexing a strided view copies whole windows, not single values
         shape, step = (len(array) - width + 1, width), array.strides[0]
         windows = np.lib.stride_tricks.as_strided(array, shape, (step, step))
         return torch.from_numpy(windows[starts.numpy()])
@@ -166,32 +174,42 @@ def rows_at(values: Tensor, starts: Tensor, width: int) -> Tensor:
     return values[places.clamp_(max=values.shape[0] - 1)]
 
 
+def _ranges(first: Array, sizes: Array) -> Array:
+    """`ranges` of numpy arrays."""
+    shift = np.repeat(first - (np.cumsum(sizes) - sizes), sizes)
+    numbers: Array = np.arange(len(shift)) + shift
+    return numbers
+
+
 def ranges(first: Tensor, sizes: Tensor) -> Tensor:
-    """The numbers first, first + 1, … of every item, as many as its size, end to end."""
-    if first.device.type == "cpu":
-        return torch.from_numpy(spread(first.numpy(), sizes.numpy()))
+    """Concatenate the ranges first[i] … first[i] + sizes[i] - 1, int64 [sum(sizes)]."""
+    if _uses_numpy(first):
+        return torch.from_numpy(_ranges(first.numpy(), sizes.numpy()))
     numbers = torch.repeat_interleave(first - (sizes.cumsum(0) - sizes), sizes)
     return numbers.add_(torch.arange(numbers.shape[0], device=first.device))
 
 
 def owners(counts: Tensor, total: int | None = None) -> Tensor:
-    """For counts [n]: the owner of every item, [sum(counts)]; `total` as for `repeat`."""
-    if counts.device.type == "cpu":
+    """Repeat each index i of counts [n] counts[i] times, int64 [sum(counts)].
+
+    `total`: the sum of the counts, where the host knows it; saves a synchronisation.
+    """
+    if _uses_numpy(counts):
         return torch.from_numpy(np.repeat(np.arange(counts.shape[0]), counts.numpy()))
     return torch.repeat_interleave(counts, output_size=total)
 
 
 def copies(values: Tensor, counts: Tensor, total: int | None = None) -> Tensor:
-    """Values [n], each as often as its count says, [sum(counts)]; `total` as for `repeat`."""
-    if counts.device.type == "cpu":
+    """Repeat each of values [n] counts [n] times, [sum(counts)]; `total` as for `owners`."""
+    if _uses_numpy(counts):
         return torch.from_numpy(np.repeat(values.numpy(), counts.numpy()))
     return torch.repeat_interleave(values, counts, output_size=total)
 
 
 def repeat(counts: Tensor, total: int | None = None) -> tuple[Tensor, Tensor]:
-    """For counts [n]: the owner of every item and its number within it, both [sum(counts)].
+    """Return `owners` of counts [n] and each item's number within its owner.
 
-    Where the host knows the sum, `total` saves a sync.
+    Both are int64 [sum(counts)]; `total` as for `owners`.
     """
     owner = owners(counts, total)
     start = counts.cumsum(0) - counts
@@ -199,45 +217,52 @@ def repeat(counts: Tensor, total: int | None = None) -> tuple[Tensor, Tensor]:
 
 
 def sort(values: Tensor) -> Tensor:
-    """The values [n] in rising order."""
-    if values.device.type == "cpu":
+    """Return values [n] in ascending order."""
+    if _uses_numpy(values):
         return torch.from_numpy(np.sort(values.numpy()))
     return torch.sort(values).values
 
 
 def argsort(values: Tensor) -> Tensor:
-    """The stable order [n] (int64) that sorts the values [n]."""
-    if values.device.type == "cpu":
-        array = values.numpy()
-        if array.dtype != np.int64 or len(array) < 2:
-            return torch.from_numpy(np.argsort(array, kind="stable"))
-        # numpy sorts 16 bits by radix; by the upper 16 the rest is nearly in order, which is three
-        # times faster than all at once; differences wrap around to the right ones without a sign
-        low = array.min()
-        shift = max((int(array.max()) - int(low)).bit_length() - 16, 0)
-        upper = (array - low).view(np.uint64)
-        if shift:
-            upper >>= np.uint64(shift)
-        order = np.argsort(upper.astype(np.uint16), kind="stable")
-        if shift:
-            order = order[np.argsort(array[order], kind="stable")]
-        return torch.from_numpy(order)
-    return torch.sort(values, stable=True).indices
+    """Return the stable permutation, int64 [n], that sorts values [n] in ascending order."""
+    if not _uses_numpy(values):
+        return torch.sort(values, stable=True).indices
+    array = values.numpy()
+    if array.dtype != np.int64 or len(array) < 2:
+        return torch.from_numpy(np.argsort(array, kind="stable"))
+    # numpy uses radix sort for 16 bits. After a sort by the upper 16 bits the values are nearly in
+    # order, which makes the second sort fast: three times faster in all. The subtraction may wrap
+    # around; read as unsigned integers the differences are correct.
+    low = array.min()
+    shift = max((int(array.max()) - int(low)).bit_length() - 16, 0)
+    upper = (array - low).view(np.uint64)
+    if shift:
+        upper >>= np.uint64(shift)
+    order = np.argsort(upper.astype(np.uint16), kind="stable")
+    if shift:
+        order = order[np.argsort(array[order], kind="stable")]
+    return torch.from_numpy(order)
 
 
 def sort_groups(
     sides: Sequence[tuple[Tensor, Tensor]], groups: int
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Values of several sides, (values [m], group [m]) each, sorted within every group.
+    """Merge several sides and sort the values within each group.
 
-    Values are int64 below the largest one; the groups of a side rise, in 0…G-1. Returns the values
-    [n] of all sides, group after group, their groups [n], and where each group starts [G].
+    Args:
+        sides: values and their groups, both int64 [m], for each side. Values are below 2⁶³ - 1;
+            the groups of a side are ascending, from 0 to G-1.
+        groups: the number of groups G.
+
+    Returns:
+        The values [n] of all sides, group by group and ascending within each; the group of each
+        value [n]; and the index [G] at which each group starts.
     """
-    if sides[0][0].device.type == "cpu":
-        few = sum(values.shape[0] for values, _ in sides) < FEW
-        by_size = _sort_few if few else _sort_rows
-        found = by_size([(values.numpy(), group.numpy()) for values, group in sides], groups)
-        ordered, group, start = (torch.from_numpy(array) for array in found)
+    if _uses_numpy(sides[0][0]):
+        ordered, group, start = map(
+            torch.from_numpy,
+            _sort_as_rows([(values.numpy(), group.numpy()) for values, group in sides], groups),
+        )
         return ordered, group, start
     by_value = torch.sort(torch.cat([values for values, _ in sides]))
     joined = torch.cat([group for _, group in sides])[by_value.indices]
@@ -247,36 +272,27 @@ def sort_groups(
     return by_value.values[by_group.indices], by_group.values, start
 
 
-def _sort_few(sides: Sequence[tuple[Array, Array]], groups: int) -> tuple[Array, Array, Array]:
-    """`sort_groups` by one sort: for few values the number of calls counts."""
-    values = np.concatenate([values for values, _ in sides])
-    group = np.concatenate([group for _, group in sides])
-    order = np.lexsort((values, group))
-    group = group[order]
-    return values[order], group, np.searchsorted(group, np.arange(groups))
-
-
 _WIDTHS = np.array([width for k in range(2, 62) for width in (1 << k, 3 << (k - 1))])
 
 
-def _sort_rows(sides: Sequence[tuple[Array, Array]], groups: int) -> tuple[Array, Array, Array]:
-    """`sort_groups` with one row a group: numpy sorts short rows ten times faster than one array.
+def _sort_as_rows(sides: Sequence[tuple[Array, Array]], groups: int) -> tuple[Array, Array, Array]:
+    """`sort_groups` with one matrix row per group.
 
-    Groups of similar size share a matrix whose rows are padded with the largest integer; widths are
-    rounded up to 2ᵏ or 3·2ᵏ⁻¹, so padding is a third at the most. All matrices lie end to end in
-    one array of cells.
+    numpy sorts many short rows ten times faster than one long array. Groups of similar size share a
+    matrix whose rows are padded with the largest integer; widths are rounded up to 2ᵏ or 3·2ᵏ⁻¹, so
+    at most a third is padding. All matrices are stored one after the other in one array of cells.
     """
     sizes = [np.bincount(group, minlength=groups) for _, group in sides]
     total = np.sum(sizes, axis=0)
 
-    # the matrix of each group, and its row there: its rank among the groups of that matrix
+    # the matrix of each group and its row there: its rank among the groups of that matrix
     matrix = np.searchsorted(_WIDTHS, total)
     rows = np.bincount(matrix, minlength=1)
     by_matrix = np.argsort(matrix, kind="stable")
     row = np.empty(groups, np.int64)
     row[by_matrix] = np.arange(groups) - np.repeat(np.cumsum(rows) - rows, rows)
 
-    # where each matrix starts among the cells, and where each group does
+    # the first cell of each matrix and of each group
     widths = _WIDTHS[: len(rows)]
     edges = np.append(0, np.cumsum(rows * widths))
     first = edges[matrix] + row * widths[matrix]
@@ -284,49 +300,52 @@ def _sort_rows(sides: Sequence[tuple[Array, Array]], groups: int) -> tuple[Array
     cells = np.full(edges[-1], np.iinfo(np.int64).max)
     free = first.copy()
     for (values, _), size in zip(sides, sizes, strict=True):
-        cells[spread(free, size)] = values
+        cells[_ranges(free, size)] = values
         free += size
     for number in np.flatnonzero(rows):
         cells[edges[number] : edges[number + 1]].reshape(rows[number], -1).sort(axis=1)
     group = np.repeat(np.arange(groups), total)
-    return cells[spread(first, total)], group, np.cumsum(total) - total
+    return cells[_ranges(first, total)], group, np.cumsum(total) - total
 
 
 def search(ordered: Tensor, values: Tensor, *, right: bool = False) -> Tensor:
-    """Where each of values [m] would be inserted into ordered [n], as int64 [m]."""
-    if values.device.type == "cpu":
+    """Return where values [m] would be inserted into ordered [n], int64 [m].
+
+    `right`: after equal values, not before them.
+    """
+    if _uses_numpy(values):
         side: Literal["left", "right"] = "right" if right else "left"
         return torch.from_numpy(np.searchsorted(ordered.numpy(), values.numpy(), side=side))
     return torch.searchsorted(ordered, values, right=right)
 
 
 def sum_runs(values: Tensor, starts: Tensor) -> Tensor:
-    """Sums of values [...,n] over the runs that begin at `starts` [m], none of them empty: [...,m].
+    """Sum values [...,n] over the runs that begin at `starts` [m], none of them empty, [...,m].
 
-    They have the type of the values, in which they must have room.
+    The sums have the dtype of the values and must fit into it.
     """
-    if values.device.type == "cpu":
+    if _uses_numpy(values):
         array = values.numpy()
         return torch.from_numpy(np.add.reduceat(array, starts.numpy(), axis=-1, dtype=array.dtype))
-    upto = torch.nn.functional.pad(values.cumsum(-1, dtype=values.dtype), (1, 0))
+    sums = torch.nn.functional.pad(values.cumsum(-1, dtype=values.dtype), (1, 0))
     ends = torch.cat([starts[1:], starts.new_full((1,), values.shape[-1])])
-    return upto.index_select(-1, ends) - upto.index_select(-1, starts)
+    return sums.index_select(-1, ends) - sums.index_select(-1, starts)
 
 
 def sort_rows(table: Tensor) -> Tensor:
-    """The rows of a table [m,n] each in rising order; on a CPU in place."""
-    if table.device.type == "cpu":
+    """Sort each row of a table [m,n] in ascending order; may overwrite the table."""
+    if _uses_numpy(table):
         table.numpy().sort(axis=1)
         return table
     return torch.sort(table, dim=1).values
 
 
 def run_edges(ordered: Tensor, breaks: Tensor | None = None) -> Tensor:
-    """Where the runs of equal values in ordered [n] start, and n at the end, int64.
+    """Return the starts of the runs of equal values in ordered [n], followed by n, int64.
 
-    A run also ends before each of the places `breaks` (0…n).
+    `breaks`: indices from 0 to n at which a new run starts in any case.
     """
-    if ordered.device.type == "cpu":
+    if _uses_numpy(ordered):
         array = ordered.numpy()
         edge = np.ones(len(array) + 1, bool)
         np.not_equal(array[1:], array[:-1], out=edge[1 : len(array)])
@@ -342,6 +361,6 @@ def run_edges(ordered: Tensor, breaks: Tensor | None = None) -> Tensor:
 
 
 def runs(ordered: Tensor) -> tuple[Tensor, Tensor]:
-    """Starts and lengths (int64) of the runs of equal values in ordered [n]."""
+    """Return the starts and lengths, int64 [m] each, of the runs of equal values in ordered [n]."""
     edges = run_edges(ordered)
     return edges[:-1], edges[1:] - edges[:-1]

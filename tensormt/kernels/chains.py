@@ -2,9 +2,9 @@
 
     key₁(v) = word(v)        key_n(v) = p · key_{n-1}(v) + word(the (n-1)-th ancestor of v)
 
-A chain is named by its lowest node, so every node with n - 1 ancestors gives one chain of length n
-(Liu & Gildea 2005, Figure 3). Words stand for their 64-bit content hashes, so the polynomial in the
-odd number p tells sequences apart as well as a random key would.
+A chain is identified by its lowest node, so every node with n - 1 ancestors gives one chain of
+length n (Liu & Gildea 2005, Figure 3). A word is represented by its 64-bit content hash, so the
+polynomial hash with the odd base p separates sequences as well as random keys would.
 """
 
 from __future__ import annotations
@@ -21,12 +21,17 @@ __all__ = ["chain_keys"]
 
 
 def chain_keys(nodes: Nodes, names: Tensor, max_length: int) -> Keys:
-    """Keys of all chains of 1…N words; group = (length - 1) · B + segment. One host sync.
+    """Return the keys of all chains of 1…N words; group = (length - 1) · B + segment.
 
-    `names` are the content hashes of the words' dictionary.
+    Args:
+        nodes: B dependency trees, whose labels are words.
+        names: content hashes of the word dictionary, int64.
+        max_length: N.
+
+    One host synchronisation.
     """
     word = nodes.keys_of(names)
-    # the spare cell at the end is everybody's ancestor above the root
+    # the additional cell at the end is the parent of all roots and of itself
     words = torch.cat([word, word.new_zeros(1)])
     above = torch.cat([nodes.up, nodes.up.new_full((1,), len(nodes))])
     keys: list[Tensor] = [word]

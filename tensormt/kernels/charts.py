@@ -1,19 +1,19 @@
-"""Charts over spans: one dynamic program, its algebra swapped.
+"""Span charts: one dynamic program for the best tree and for span marginals.
 
     chart(i,j) = s(i,j) ⊗ ⨁ over i<k<j of chart(i,k) ⊗ chart(k,j)
 
-⊗ adds scores (they are logarithms). With ⨁ = max it is the algorithm of Cocke, Kasami and Younger:
-the chart holds the best binary tree of every span, and what ⨁ leaves behind is its split. With
-⨁ = log Σ exp it is the inside algorithm: the chart holds the log sum of all trees, and what ⨁
-leaves behind are the shares p(k | i,j) of the splits. Probability then flows down by these shares,
-from the whole sentence, p(0,n) = 1 (the outside pass, as the gradient of the inside one):
+⊗ adds scores, which are logarithms. With ⨁ = max it is the CKY algorithm (Cocke, Kasami, Younger):
+the chart holds the score of the best binary tree of every span, and the trace of ⨁ is its split.
+With ⨁ = log Σ exp it is the inside algorithm: the chart holds the log sum over all trees, and the
+trace holds the probabilities p(k | i,j) of the splits. The outside pass, which is the gradient of
+the inside pass, distributes probability top-down from the whole sentence, p(0,n) = 1:
 
     p(i,k) += p(i,j) p(k | i,j)        p(k,j) += p(i,j) p(k | i,j)
 
-An algebra is a function of the sums of all splits, [B,I,K] -> value [B,I] and trace. Spans are
-stored twice, by (start, width) and by (end, posts − width), so that the left and the right parts of
-all splits of a width are two rectangles, both read upwards; one step a width, no loop over spans.
-(The semirings are those of Goodman 1999; torch_struct and supar swap them in the same way.)
+An algebra (semiring) is a function of the sums of all splits, [B,I,K] -> value [B,I] and trace.
+Spans are stored twice, by (start, width) and by (end, posts − width), so that the left and the
+right parts of all splits of a width are two rectangular slices: one step per width, no loop over
+spans. The semirings are those of Goodman (1999), as in torch_struct and supar.
 """
 
 from __future__ import annotations
@@ -29,13 +29,16 @@ Algebra = Callable[[Tensor], tuple[Tensor, Tensor]]
 
 
 def best(pairs: Tensor) -> tuple[Tensor, Tensor]:
-    """⨁ = max: the best sum [B,I] of pairs [B,I,K], and the number of its split, int64 [B,I]."""
+    """⨁ = max: the best sum [B,I] of pairs [B,I,K] and the index of its split, int64 [B,I]."""
     value, split = pairs.max(-1)
     return value, split
 
 
 def log_sum(pairs: Tensor) -> tuple[Tensor, Tensor]:
-    """⨁ = log Σ exp: the log sum [B,I] of pairs [B,I,K] (overwritten), and their shares [B,I,K]."""
+    """⨁ = log Σ exp: the log sum [B,I] of pairs [B,I,K] and the split probabilities [B,I,K].
+
+    The pairs are overwritten.
+    """
     top = pairs.amax(-1, keepdim=True)
     share = pairs.sub_(top).exp_()
     mass = share.sum(-1, keepdim=True)
@@ -43,7 +46,7 @@ def log_sum(pairs: Tensor) -> tuple[Tensor, Tensor]:
 
 
 class _Chart:
-    """The cells of all spans, [B,T+1,T+1] twice, and views of those that a width needs."""
+    """The cells of all spans, [B,T+1,T+1] in both orders, and views of those of one width."""
 
     def __init__(self, scores: Tensor) -> None:
         self.by_start = torch.zeros_like(scores)
@@ -62,7 +65,7 @@ class _Chart:
 
 
 def climb(scores: Tensor, algebra: Algebra) -> list[Tensor]:
-    """Fill a chart from the words up; the traces of the widths 2, 3, …, T.
+    """Fill a chart bottom-up and return the traces of the widths 2, 3, …, T.
 
     scores float [B,T+1,T+1], indexed by fenceposts (start, end).
     """
@@ -81,7 +84,7 @@ def climb(scores: Tensor, algebra: Algebra) -> list[Tensor]:
 
 
 def splits(scores: Tensor) -> Tensor:
-    """Words on the left of the best split of every span.
+    """Return the number of words on the left of the best split of every span.
 
     scores float [B,T+1,T+1] over fenceposts -> int64 [B,T+1,T+1], indexed by start and width.
     """
@@ -92,7 +95,7 @@ def splits(scores: Tensor) -> Tensor:
 
 
 def marginals(scores: Tensor, lengths: Tensor) -> Tensor:
-    """Probabilities of spans under the CRF of span scores.
+    """Return the marginal probabilities of spans under a CRF over binary trees.
 
     scores float [B,T+1,T+1], lengths int64 [B] -> float64 [B,T+1,T+1], 0 outside a sentence.
     """

@@ -1,26 +1,24 @@
-"""The clipped counter: one engine for every kind of key (subtrees, headword chains, n-grams).
+"""Clipped multi-reference counts of int64 keys of any kind (subtrees, headword chains, n-grams).
 
     clipped(group) = Σ over keys k of min( count_hyp(k), max over references r of count_r(k) )
 
 A group is a segment, or a segment and an order: the caller numbers them. Every occurrence becomes
-one int64, `key bits | side` (side 0 is the hypothesis, 1…R the references); sorting each group puts
-equal keys side by side, the run lengths are the counts. The key keeps 62 bits less those of the
-side: a group of 100 keys has a false match with probability 10⁻¹⁴. Two things make it faster: the
-labels of trees are few, so they are counted in a table; and of the rest only keys that a table of
-marks has on both sides are sorted. R + 3 host syncs a call (the numbers of keys on each side, of
-runs, and of those that may match).
+one int64, `key bits | side` (side 0 is the hypothesis, 1…R the references). Sorting each group
+brings equal keys together, and run lengths are the counts. The key keeps 62 bits minus those of the
+side: a group of 100 keys has a false match with probability 10⁻¹⁴. Two steps reduce the work. Trees
+have few different labels, so labels are counted in a table; and of the other keys only those that
+may occur both in the hypothesis and in a reference are sorted. R + 3 host synchronisations per
+call, and R + 1 more where keys are preselected.
 
-`occurrences` is the same count seen from each occurrence of the hypothesis, for measures that weigh
-matches one by one: an occurrence is a (clipped) match when its rank among equal ones before it is
-below the largest count in a reference. `spread` looks at the references alone: how many different
-keys stand in exactly 1, 2, …, R of them.
+`occurrences` gives the same counts for each occurrence in the hypothesis, for metrics that weight
+single matches: an occurrence is a (clipped) match if its rank, the number of equal occurrences
+before it, is below its largest count in any one reference. `spread` counts the different keys that
+occur in exactly 1, 2, …, R references.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
-from itertools import islice, product
 from typing import NamedTuple
 
 import numpy as np
@@ -28,25 +26,16 @@ import torch
 from torch import Tensor
 
 from tensormt.kernels import hashing
-from tensormt.kernels.backend import FEW, argsort, nonzero, run_edges, runs, sort, sort_groups, take
+from tensormt.kernels.backend import argsort, nonzero, run_edges, runs, sort, sort_groups, take
 
-__all__ = [
-    "Keys",
-    "Labels",
-    "Sides",
-    "Tables",
-    "clipped",
-    "occurrences",
-    "orders",
-    "spread",
-    "totals",
-]
+__all__ = ["Keys", "Labels", "Sides", "clipped", "occurrences", "orders", "spread", "totals"]
 
 
 class Labels(NamedTuple):
-    """What the keys of the first order are made of: the first n keys are names[label], [n].
+    """The labels behind the keys of the first order: the first n keys are names[label].
 
-    names [L] are on the host; these keys have the groups 0…segments-1 to themselves.
+    label int64 [n]; names int64 [L], on the host; segments: the number of segments B. The keys of
+    the first order are in groups 0…B-1, and no others are.
     """
 
     label: Tensor
@@ -55,9 +44,9 @@ class Labels(NamedTuple):
 
 
 class Keys(NamedTuple):
-    """Occurrences of keys: group [n] in 0…G-1, rising, and key [n], both int64.
+    """Occurrences of keys: group int64 [n], ascending, from 0 to G-1, and key int64 [n].
 
-    `labels` is given where the first order's keys are those of labels.
+    `labels` is given if the keys of the first order are hashes of labels.
     """
 
     group: Tensor
@@ -68,10 +57,15 @@ class Keys(NamedTuple):
 def orders(
     segment: Tensor, keys: Sequence[Tensor], present: Sequence[Tensor], labels: Labels
 ) -> Keys:
-    """Keys of D orders from segment [n], rising, and the key [n] of each order.
+    """Combine the keys of D orders; group = order · B + segment, counting orders from 0.
 
-    `present` says where orders 2…D exist, [n] each; the first order is that of the labels.
-    group = order · B + segment, the first order being 0. One host sync (the number of keys).
+    Args:
+        segment: int64 [n], ascending.
+        keys: the keys of each order, int64 [n] each.
+        present: which keys of the orders 2…D exist, bool [n] each; those of the first order all do.
+        labels: the labels of the first order.
+
+    Costs one host synchronisation (the number of keys).
     """
     if len(keys) == 1:
         return Keys(segment, keys[0], labels)
@@ -83,75 +77,38 @@ def orders(
 
 
 def totals(keys: Keys, groups: int) -> Tensor:
-    """Number of occurrences in each group, int64 [G]."""
+    """Count the occurrences in each group, int64 [G]."""
     zeros = torch.zeros(groups, dtype=torch.int64, device=keys.group.device)
     return zeros.index_add_(0, keys.group, torch.ones_like(keys.group))
 
 
 class Sides(NamedTuple):
-    """The keys of every side, the first of which is the hypothesis."""
+    """The keys of the hypothesis, which comes first, and of all references."""
 
     keys: Sequence[Keys]
     groups: int
 
     def totals(self, side: int) -> Tensor:
-        """Number of occurrences on a side, int64 [G]."""
+        """Count the occurrences of one side in each group, int64 [G]."""
         return totals(self.keys[side], self.groups)
 
     def clipped(self, refs: Sequence[int]) -> Tensor:
-        """Clipped matches of the hypothesis's keys in some of the other sides, int64 [G]."""
+        """Count the clipped matches of the hypothesis in some of the references, int64 [G]."""
         return clipped(self.keys[0], [self.keys[ref] for ref in refs], self.groups)
 
 
-class Tables(NamedTuple):
-    """The same of few keys, counted by Python's own tables: the calls of a sort take longer.
-
-    One table for every order, side and segment; `sizes` [D,S,B] are their numbers of occurrences.
-    """
-
-    tables: list[dict[int, int]]
-    sizes: Tensor
-
-    @classmethod
-    def of(cls, keys: Keys, orders: int, sides: int, segments: int) -> Tables:
-        """From the keys of all sides, whose trees stand side after side."""
-        sizes = torch.bincount(keys.group, minlength=orders * sides * segments)
-        values = iter(keys.key.tolist())
-        tables = [Counter(islice(values, size)) if size else {} for size in sizes.tolist()]
-        return cls(tables, sizes.view(orders, sides, segments))
-
-    def totals(self, side: int) -> Tensor:
-        """Number of occurrences on a side, int64 [G]."""
-        return self.sizes[:, side].reshape(-1)
-
-    def clipped(self, refs: Sequence[int]) -> Tensor:
-        """Clipped matches of the hypothesis's keys in some of the other sides, int64 [G]."""
-        orders, sides, segments = self.sizes.shape
-        found = []
-        for order, segment in product(range(orders), range(segments)):
-            first = order * sides * segments + segment
-            own = self.tables[first]
-            most: dict[int, int] = {}
-            for ref in refs if own else ():
-                other = self.tables[first + ref * segments]
-                for key in own.keys() & other.keys():
-                    most[key] = max(most.get(key, 0), other[key])
-            found.append(sum(min(own[key], count) for key, count in most.items()))
-        return torch.from_numpy(np.array(found, np.int64))
-
-
 def _pack(sides: Sequence[Keys], bits: int) -> list[Tensor]:
-    """Every occurrence as `key bits | side`, int64 of so many bits in all, [n] for each side."""
+    """Pack every occurrence as `key bits | side` into int64 of this many bits, [n] per side."""
     side_bits = (len(sides) - 1).bit_length()
     low = (1 << (bits - side_bits)) - 1
     return [((keys.key & low) << side_bits) | side for side, keys in enumerate(sides)]
 
 
 def _pack_groups(sides: Sequence[Keys], groups: int) -> tuple[Tensor, int]:
-    """Every occurrence as `group | key bits | side`, int64 [n], and the bits below the group.
+    """Pack every occurrence as `group | key bits | side`, int64 [n]; also the bits below the group.
 
-    Where the order of all occurrences is wanted; the group takes its bits from the key, which keeps
-    47 with at most 2¹³ groups and 7 references: callers work in chunks of segments.
+    Used where the order of all occurrences is needed. The group takes bits from the key, which
+    keeps 47 with at most 2¹³ groups and 7 references: callers process segments in chunks.
     """
     bits = 63 - max(groups - 1, 1).bit_length()
     packed = zip(sides, _pack(sides, bits), strict=True)
@@ -159,14 +116,11 @@ def _pack_groups(sides: Sequence[Keys], groups: int) -> tuple[Tensor, int]:
 
 
 def clipped(hyp: Keys, refs: Sequence[Keys], groups: int) -> Tensor:
-    """Clipped matches of the hypothesis's keys in the references, int64 [G].
+    """Count the clipped matches of the hypothesis's keys in the references, int64 [G].
 
-    A first order of few different labels, half of all keys of a tree, is counted without a sort.
+    A first order of few different labels, half of all keys of a tree, is counted without sorting.
     """
     sides = (hyp, *refs)
-    number = sum(keys.key.shape[0] for keys in sides)
-    if number < FEW:
-        return _clipped_by_sorting(sides, groups)
     table = _label_counts(sides)
     if table is None:
         return _clipped_by_sorting(_candidates(sides), groups)
@@ -183,7 +137,7 @@ def clipped(hyp: Keys, refs: Sequence[Keys], groups: int) -> Tensor:
 
 
 def _label_counts(sides: Sequence[Keys]) -> Tensor | None:
-    """Counts of all labels in each segment, int64 [sides,B,L]; None where they would not pay."""
+    """Count all labels in each segment, int64 [sides,B,L]; None if a table would not be faster."""
     labels = [keys.labels for keys in sides if keys.labels is not None]
     if len(labels) < len(sides):
         return None
@@ -209,10 +163,10 @@ def _label_counts(sides: Sequence[Keys]) -> Tensor | None:
 
 
 def _candidates(sides: Sequence[Keys]) -> list[Keys]:
-    """The keys that may stand in the hypothesis, the first side, and in a reference.
+    """Keep the keys that may occur both in the hypothesis, the first side, and in a reference.
 
-    Keys mark their place in a table of at most a million; those whose place the other side has not
-    marked cannot match. One host sync a side (the number of keys left).
+    A Bloom filter with one hash function and up to a million cells: a key whose cell is not set by
+    the other side cannot match. One host synchronisation per side (the number of keys kept).
     """
     size = sum(keys.key.shape[0] for keys in sides)
     cells = 1 << min((2 * size).bit_length(), 20)
@@ -231,14 +185,14 @@ def _candidates(sides: Sequence[Keys]) -> list[Keys]:
 
 
 def _clipped_by_sorting(sides: Sequence[Keys], groups: int) -> Tensor:
-    """`clipped` for any keys; the hypothesis is the first side."""
+    """`clipped` for keys of any kind; the hypothesis is the first side."""
     side_bits = (len(sides) - 1).bit_length()
     packed = [(values, keys.group) for keys, values in zip(sides, _pack(sides, 62), strict=True)]
     ordered, group, breaks = sort_groups(packed, groups)
     edges = run_edges(ordered, breaks)
     value = take(ordered, edges[:-1])
-    # a hypothesis run (side 0) stands before the reference runs of its key: at most R follow, and
-    # its key's bits are equal to theirs
+    # A run of the hypothesis (side 0) precedes the runs of the same key in the references: at most
+    # R runs follow it, and their key bits are equal.
     near = (value[1:] ^ value[:-1]) >> side_bits == 0
     run = nonzero(near & ((value[:-1] & ((1 << side_bits) - 1)) == 0))
     where, name = take(group, take(edges, run)), take(value, run)
@@ -255,10 +209,10 @@ def _clipped_by_sorting(sides: Sequence[Keys], groups: int) -> Tensor:
 
 
 def occurrences(hyp: Keys, refs: Sequence[Keys], groups: int) -> tuple[Tensor, Tensor]:
-    """For each of the n occurrences in the hypothesis: its rank and its counts in the references.
+    """Return the rank of each of the n occurrences in the hypothesis and its reference counts.
 
-    Returns rank int64 [n], the number of equal occurrences before it (in the order given), and
-    counts int64 [R,n], how often its key stands in each reference.
+    rank int64 [n]: the number of equal occurrences before it, in the order given; counts int64
+    [R,n]: how often its key occurs in each reference. The groups may be in any order.
     """
     packed, _ = _pack_groups((hyp, *refs), groups)
     side_bits = len(refs).bit_length()
@@ -268,15 +222,15 @@ def occurrences(hyp: Keys, refs: Sequence[Keys], groups: int) -> tuple[Tensor, T
     value = ordered[starts]
     owner = value >> side_bits
     side = value & ((1 << side_bits) - 1)
-    # a hypothesis run (side 0) stands before the reference runs of its key, of which it is the head
+    # a run of the hypothesis (side 0) is the head of the runs of the same key that follow it
     index = torch.arange(value.shape[0], device=value.device)
     fresh = torch.ones_like(index, dtype=torch.bool)
     torch.ne(owner[1:], owner[:-1], out=fresh[1:])
     head = torch.where(fresh, index, 0).cummax(0).values if value.shape[0] else index
-    column = (side == 0).cumsum(0) - 1  # of the hypothesis runs, at most n of them
+    column = (side == 0).cumsum(0) - 1  # of the runs of the hypothesis, at most n
     cells = len(refs) * hyp.key.shape[0]
     headed = (side > 0) & (take(side, head) == 0)
-    cell = (side - 1) * hyp.key.shape[0] + take(column, head)
+    cell = (side - 1) * hyp.key.shape[0] + column
     table = torch.zeros(cells + 1, dtype=torch.int64, device=count.device)
     table.scatter_(0, torch.where(headed, cell, cells), count)
     run = torch.zeros_like(order)
@@ -291,7 +245,7 @@ def occurrences(hyp: Keys, refs: Sequence[Keys], groups: int) -> tuple[Tensor, T
 
 
 def spread(refs: Sequence[Keys], groups: int) -> Tensor:
-    """Number of different keys that stand in exactly 1, 2, …, R references, int64 [G,R]."""
+    """Count the different keys that occur in exactly 1, 2, …, R references, int64 [G,R]."""
     none = Keys(refs[0].group[:0], refs[0].key[:0])
     packed, bits = _pack_groups((none, *refs), groups)
     side_bits = len(refs).bit_length()

@@ -1,34 +1,37 @@
-"""Ties and inversions of two orders without looking at all pairs: N log² N in place of N².
+"""Discordant and tied pairs of two rankings in O(N log² N), without enumerating all pairs.
 
-Sorted by people's scores, ties by the metric's, a pair is discordant exactly where the metric's
-ranks fall. Falls are counted bit by bit, from the highest bit of the ranks: among items whose
-higher bits agree, each 0 adds the 1s that stand before it; a stable sort by the bits seen so far
-keeps such items together. Every step works on all rows of a batch at once.
+With items sorted by human score, ties by metric score, a pair is discordant exactly if it is an
+inversion of the metric's ranks. Inversions are counted bit by bit, from the highest bit of the
+ranks: among items whose higher bits are equal, each 0 adds the number of 1s before it; a stable
+sort by the bits processed so far keeps such items together. Every step processes all rows of a
+batch at once.
 
-Items have whole weights: a pair counts as often as the product of both, an item of weight 0 not at
-all. So a resample is a row of weights, and no item is ever paired with a copy of itself. On the
-processor, long rows without weights go to scipy, which is faster there.
+Items have integer weights: a pair counts as often as the product of both weights, so an item of
+weight 0 is ignored. A bootstrap resample is a row of weights, and no item is paired with a copy of
+itself. On a CPU, long rows without weights are passed to scipy, which is faster for them.
 """
 
 import torch
 from torch import Tensor
 
-# Items in a row from which scipy is faster than the batch.
+from tensormt.kernels.backend import on_cpu
+
+# Number of items per row from which scipy is faster.
 LONG = 1000
 
 
 def round_for_ties(values: Tensor) -> Tensor:
-    """Round to 40 bits, about twelve digits, whatever the scale.
+    """Round float values [...] to 40 significant bits, about twelve digits, at any scale.
 
-    Scores that are equal on paper may differ in the last bits with the order of a sum; where an
-    order or a tie is asked for, that must not decide.
+    Mathematically equal scores may differ in the last bits, depending on the order of summation;
+    such differences must not break ties.
     """
     mantissa, exponent = torch.frexp(values)
     return torch.ldexp(torch.round(mantissa * 2.0**40) / 2.0**40, exponent)
 
 
 def dense(values: Tensor, real: Tensor) -> Tensor:
-    """Number the values of each row in rising order, ties alike, masked ones last; int64 [R,N]."""
+    """Return the rank of values [R,N] in each row, equal for ties, the last if masked; int64."""
     values = values.to(torch.float64).masked_fill(~real, torch.inf).contiguous()
     places = torch.searchsorted(values.sort(dim=-1).values, values)
     return places.masked_fill(~real, values.shape[-1] - 1)
@@ -37,7 +40,7 @@ def dense(values: Tensor, real: Tensor) -> Tensor:
 def inversions(ranks: Tensor, weight: Tensor) -> Tensor:
     """Count the pairs i < j with ranks[i] > ranks[j] in every row, int64 [R].
 
-    ranks [R,N] < N, weight int64 [R,N].
+    ranks int64 [R,N], below N; weight int64 [R,N].
     """
     total = torch.zeros(len(ranks), dtype=torch.int64, device=ranks.device)
     for bit in reversed(range((ranks.shape[-1] - 1).bit_length())):
@@ -61,18 +64,18 @@ def tied_pairs(ordered: Tensor, weight: Tensor) -> Tensor:
 def compare_orders(
     first: Tensor, second: Tensor, weight: Tensor
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Return the discordant pairs and those tied in the first, the second and both, int64 [R].
+    """Count the discordant pairs and those tied in the first, the second and both, int64 [R] each.
 
-    first, second [R,N]; weight [R,N] bool (which items are real) or int64 (how often each counts).
+    first, second: scores [R,N]; weight [R,N]: bool (a mask) or int64 (how often each item counts).
     """
     items = first.shape[-1]
-    if items >= LONG and weight.dtype == torch.bool and first.device.type == "cpu":
+    if items >= LONG and weight.dtype == torch.bool and on_cpu(first):
         rows = [_compare_long(*row) for row in zip(first, second, weight, strict=True)]
         discordant, by_first, by_second, both = torch.tensor(rows, dtype=torch.int64).unbind(-1)
         return discordant, by_first, by_second, both
     real, weight = weight > 0, weight.to(torch.int64)
     left, right = dense(first, real), dense(second, real)
-    # Masked items hold the last rank on both sides: behind every real one, they invert nothing.
+    # Masked items have the last rank on both sides: after all others, they invert nothing.
     joined, order = (left * items + right).sort(dim=-1)
     along = weight.gather(-1, order)
     right, order = right.sort(dim=-1)
@@ -85,7 +88,7 @@ def compare_orders(
 
 
 def _compare_long(first: Tensor, second: Tensor, real: Tensor) -> tuple[int, int, int, int]:
-    """The same of one row: scipy's tau-b times its denominator is concordant minus discordant."""
+    """`compare_orders` of one row: scipy's tau-b times its denominator is C - D."""
     from scipy.stats import kendalltau
 
     kept = real[real][None]
@@ -103,5 +106,6 @@ def _compare_long(first: Tensor, second: Tensor, real: Tensor) -> tuple[int, int
 
 
 def _tied(values: Tensor) -> int:
+    """Count the pairs of equal values [1,N]."""
     times = torch.unique(values, return_counts=True)[1]
     return int((times * (times - 1) // 2).sum())

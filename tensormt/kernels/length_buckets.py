@@ -1,7 +1,7 @@
-"""Segments laid out as columns [T,b], in parts of similar length that fit the cache.
+"""Segments as columns [T,b], in parts of similar length that fit the cache.
 
-The comparison of ngrams.py wants tokens along the first axis and segments along the last, so that
-every step runs over contiguous segments; sorting by length keeps the padding small.
+The comparison of ngrams.py needs tokens along the first axis and segments along the last, so that
+every operation runs over contiguous segments. Sorting segments by length keeps the padding small.
 """
 
 from __future__ import annotations
@@ -11,84 +11,92 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from tensormt.kernels.backend import argsort, turned
+from tensormt.kernels.backend import argsort, transpose
 from tensormt.kernels.ngrams import LONGEST
 
 __all__ = ["column_type", "columns", "cut", "parts", "tailed"]
 
-# cells (reference position x hypothesis position x segment) compared at a time: fits the cache
+# cells (reference position x hypothesis position x segment) per part: they fit the cache
 _CELLS = 3 << 18
-_REFERENCES = 4  # more of them make the parts smaller
-# segments and cells that are not worth a sort by length
-_FEW = 64
-_FEW_CELLS = 1 << 14
+_REFERENCES = 4  # more references than this make the parts smaller
 
 
-def cut(lengths: list[int], references: int = 1) -> Iterator[tuple[int, int]]:
-    """Cut rising lengths into parts of limited size: from, to; none mixes short and long ones."""
+def cut(
+    lengths: list[int], references: int = 1, longest: int = LONGEST
+) -> Iterator[tuple[int, int]]:
+    """Split ascending lengths into parts of limited size: start, stop.
+
+    No part contains both segments of up to `longest` tokens and longer ones.
+    """
     low = 0
     cells = _CELLS * _REFERENCES // max(references, _REFERENCES)
     while low < len(lengths):
-        short = lengths[low] <= LONGEST
-        # a part may be as large as its first segment allows; then its last one decides
-        high = low + _segments(lengths[low], cells)
+        # at first as many segments as would fit if all were as short as the first one, then fewer
+        high = low + _segments(lengths[low], cells, longest)
         while high > low + 1:
             high = min(high, len(lengths))
-            fits = max(_segments(lengths[high - 1], cells), 1)
+            fits = max(_segments(lengths[high - 1], cells, longest), 1)
             if high - low <= fits:
                 break
             high = max(low + fits, low + (high - low) * 3 // 4)
         high = max(high, low + 1)
-        if short and lengths[high - 1] > LONGEST:
-            high = next(k for k in range(low, high) if lengths[k] > LONGEST)
+        if lengths[low] <= longest < lengths[high - 1]:
+            high = next(k for k in range(low, high) if lengths[k] > longest)
         yield low, high
         low = high
 
 
-def parts(longest: Tensor, references: int) -> Iterator[tuple[Tensor | slice, int]]:
-    """Rows of similar length [b] that are laid out together, and the length of the longest.
+def parts(lengths: Tensor, references: int, longest: int = LONGEST) -> Iterator[tuple[Tensor, int]]:
+    """Split segments into parts of similar length; each segment is in exactly one part.
 
-    Every row is in exactly one part; a few short ones make one as they are. One host sync.
+    Args:
+        lengths: of each segment with its references the longest text, int64 [B].
+        references: their number R.
+        longest: no part contains both segments of up to so many tokens and longer ones.
+
+    Yields the segments of a part, int64 [b], and the largest of their lengths. One host
+    synchronisation.
     """
-    if 0 < longest.shape[0] <= _FEW:
-        sizes = longest.tolist()
-        top = max(sizes)
-        if len(sizes) == 1 or len(sizes) * top * top <= _FEW_CELLS:
-            yield slice(None), top
-            return
-    order = argsort(longest)
-    sizes = longest[order].tolist()
-    for low, high in cut(sizes, references):
+    order = argsort(lengths)
+    sizes = lengths[order].tolist()
+    for low, high in cut(sizes, references, longest):
         yield order[low:high], sizes[high - 1]
 
 
-def _segments(length: int, cells: int) -> int:
-    """How many segments of a length a part of so many cells may hold."""
+def _segments(length: int, cells: int, longest: int) -> int:
+    """How many segments of a length fit into so many cells."""
     length = max(length, 1)
-    return cells // (length * length if length <= LONGEST else length)
+    return cells // (length * length if length <= longest else length)
 
 
 def column_type(ids: int) -> torch.dtype:
-    """The shortest integer type for so many ids, one more id, and two kinds of padding."""
+    """The shortest integer dtype for so many ids, one more id and two kinds of padding."""
     return torch.int16 if ids < (1 << 15) - 2 else torch.int32
 
 
 def tailed(tokens: Tensor, width: int = LONGEST) -> Tensor:
-    """Tokens [n] with a tail, so that a window of `width` may start at any of them."""
+    """Pad tokens [n] at the end, so that a window of `width` may start at any of them."""
     return torch.nn.functional.pad(tokens, (0, width + 1))
 
 
 def columns(tokens: Tensor, starts: Tensor, lengths: Tensor, side: int, spare: int = 0) -> Tensor:
-    """Segments as [...,T+spare,b], given where they start in tailed tokens and lengths [...,b].
+    """Return segments as columns [...,T+spare,b].
 
-    Padding is the smallest integer of the type plus the side. One host sync (the width).
+    Args:
+        tokens: all tokens with a tail (`tailed`), integers [n].
+        starts: index of the first token of each segment, int64 [...,b].
+        lengths: int64 [...,b].
+        side: padding is the smallest integer of the dtype plus the side.
+        spare: additional rows of padding.
+
+    One host synchronisation (the width).
     """
     width = int(lengths.max()) + spare
-    # a view of all windows of this width: picking one copies a run of tokens
+    # indexing a view of all windows of this width copies contiguous runs of tokens
     windows = tokens.as_strided((max(tokens.shape[0] - width + 1, 0), width), (1, 1))
     laid = windows.index_select(0, starts.reshape(-1)).view(*starts.shape, width)
     place = torch.arange(width, device=tokens.device, dtype=tokens.dtype)[:, None]
     padding = torch.iinfo(tokens.dtype).min + side
     inside = (place < lengths.to(tokens.dtype)[..., None, :]).to(tokens.dtype)
-    # what lies beyond is padding: short integers multiply five times faster than they are masked
-    return turned(laid).sub_(padding).mul_(inside).add_(padding)
+    # multiplying short integers is five times faster than masked_fill
+    return transpose(laid).sub_(padding).mul_(inside).add_(padding)

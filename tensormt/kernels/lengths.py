@@ -9,13 +9,13 @@ __all__ = ["closest"]
 
 
 def closest(hyp: Tensor, refs: Tensor) -> Tensor:
-    """For lengths hyp [...] and refs [...,R] (0: absent): the closest present reference length.
+    """Return the closest reference length, int64 [...]; of two equally close ones the shorter.
 
-    Of two equally close ones the shorter counts; 0 where there is none.
+    hyp int64 [...], refs int64 [...,R]; a length of 0 is an absent reference. 0 if all are absent.
     """
     best = torch.full_like(hyp, torch.iinfo(torch.int64).max - ((1 << 32) - 1), dtype=torch.int64)
     for ref in refs.unbind(-1):
-        # one number that orders by gap, then by length
+        # one integer that sorts by distance, then by length
         rank = ((ref - hyp).abs() << 32) + ref
         best = torch.where(ref > 0, torch.minimum(best, rank), best)
     return best & ((1 << 32) - 1)

@@ -1,15 +1,14 @@
-"""What was matched: the keys of a hypothesis with their counterparts, node pairs with their shares.
+"""Matched items for explanations: which keys of a hypothesis match, and which node pairs.
 
-The counters of counts.py and tree_kernel.py say how much was matched; here they say what. An item
-is one occurrence of a key (a subtree at its node, a chain at its lowest node, an n-gram at its
-first token). Of k equal items in a hypothesis of which the references hold c, the first c are
-counted:
+counts.py and tree_kernel.py count matches; this module lists them. An item is one occurrence of a
+key (a subtree at its node, a chain at its lowest node, an n-gram at its first token). Of k equal
+items in a hypothesis that occur c times in the references, the first c are counted:
 
     counted(i) = rank(i) < max over references r of count_r(key of i)
 
-so that the counted items of a group are as many as `counts.clipped` says. Counterparts are found by
-a search among the sorted keys of each reference. For the tree kernel, every pair of nodes with
-equal productions has its C(x, y), and K(a, b) is their sum.
+so that the number of counted items of a group equals `counts.clipped`. Equal items of a reference
+are found by binary search among its sorted keys. For the tree kernel, the value C(x, y) of every
+pair of nodes with equal productions is given; K(a, b) is their sum.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ __all__ = ["Items", "NodePairs", "Occurrences", "items", "node_pairs"]
 
 
 class Occurrences(NamedTuple):
-    """Keys with where they stand, int64 [n]: segment, order from 1, place in the segment."""
+    """Keys and their positions, int64 [n] each: segment, order from 1, place in the segment."""
 
     segment: Tensor
     order: Tensor
@@ -38,10 +37,10 @@ class Occurrences(NamedTuple):
 
 
 class Items(NamedTuple):
-    """The items of B hypotheses, n of them, and their equals in R references.
+    """The n items of B hypotheses and their matches in R references.
 
-    counted bool [n]; counts int64 [R,n], how often each stands in each reference; reference int64
-    [n], the first one with the largest count, -1 where none has it.
+    counted bool [n]: part of the clipped count; counts int64 [R,n]: how often each occurs in each
+    reference; reference int64 [n]: the first reference with the largest count, -1 if in none.
     """
 
     hyp: Occurrences
@@ -51,9 +50,9 @@ class Items(NamedTuple):
     reference: Tensor
 
     def equal(self, reference: int) -> tuple[Tensor, Tensor]:
-        """Numbers of all equal items: of the hypothesis [p], rising, and of a reference [p].
+        """Return all pairs of equal items: indices in the hypothesis and in a reference, [p] each.
 
-        One host sync (the number of pairs).
+        The former are ascending. One host synchronisation (the number of pairs).
         """
         own, other = (
             hashing.pair(hashing.pair(side.segment, side.order), side.key)
@@ -68,7 +67,11 @@ class Items(NamedTuple):
 
 
 class NodePairs(NamedTuple):
-    """Pairs of nodes with equal productions, [p]: segment, places of both nodes, log C(x, y)."""
+    """Pairs of nodes with equal productions, [p] each.
+
+    segment int64; hyp and ref int64, the places of both nodes in their trees; log float64,
+    log C(x, y).
+    """
 
     segment: Tensor
     hyp: Tensor
@@ -77,9 +80,9 @@ class NodePairs(NamedTuple):
 
 
 def items(hyp: Occurrences, refs: Sequence[Occurrences], only: Tensor | None = None) -> Items:
-    """Match the items of hypotheses with those of references.
+    """Match the items of B hypotheses with those of R references.
 
-    only int64 [B]: the one reference that gives each segment its counts, where it is only one.
+    only int64 [B]: the index of the reference that each segment is matched with, if not with all.
     """
     sides = [hyp, *refs]
     top = max((int(side.order.max()) for side in sides if len(side.order)), default=1)
@@ -96,9 +99,9 @@ def items(hyp: Occurrences, refs: Sequence[Occurrences], only: Tensor | None = N
 
 
 def node_pairs(a: Side, b: Side, offsets: tuple[Tensor, Tensor], decay: float) -> NodePairs:
-    """All pairs of inner nodes with equal productions, and log C of each.
+    """Return all pairs of inner nodes with equal productions and log C of each.
 
-    offsets: the first node of each tree of a and of b, among all of its batch.
+    offsets: index of the first node of each tree of a and of b in their batches, int64 [B] each.
     """
     found: list[tuple[Tensor, Tensor, Tensor]] = []
     log_kernel(a, b, decay, visit=lambda *pairs: found.append(pairs))

@@ -1,24 +1,23 @@
-"""Shared n-grams of pairs of sequences, all orders at once, from one sort.
+"""Number of n-grams that two sequences share, for all orders at once, by one sort.
 
     shared(n) = Σ over n-grams g of min( count of g in one, count of g in the other )
 
-Every position of the sequences becomes one int64 key: the N symbols that start there, packed from
-the highest bits down. Sorted, the positions that share their first n symbols stand side by side for
-every n at once: a run ends where two neighbours differ within n symbols. One running sum goes up at
-the first sequence's places and down at the other's; between the ends of a run it changes by the
-difference of the two counts, and
+Every position of a sequence becomes one int64 key: the N symbols that start there, packed from the
+highest bits down. After sorting, the positions that share their first n symbols are adjacent for
+every n: a run ends where two neighbours differ within n symbols. A cumulative sum of +1 for each
+position of the first sequence and -1 for each of the other changes over a run by the difference of
+the two counts, and
 
     2 · min(a, b) = a + b - |a - b|
 
-so a sum of absolute differences is all that is to be found. The runs of order n are made of those
-of order n + 1: the orders go from the longest down, over fewer and fewer places. Behind their ends
-the sequences of each side have symbols of their own: what reaches over an end is never shared, and
-the padding of a row counts as n-grams that only one side has. Symbols of so many kinds that N of
-them do not fit a key are first joined to pieces that do, numbered in their order; the key then
-holds numbers.
+so only the sum of absolute differences is needed. Runs of order n are unions of runs of order
+n + 1: orders are processed from the longest down, over fewer and fewer positions. The sequences of
+each side are padded with a symbol of their own, so that n-grams that include padding are never
+shared. If there are so many kinds of symbols that N of them do not fit into a key, several symbols
+are first replaced by one number that keeps their order, and the key holds these numbers.
 
-A pair is a row of a padded table: give pairs of similar length together. Host syncs: the widths,
-and one an order (the number of runs).
+Each pair is a row of a padded table, so pairs of similar length should be processed together. Host
+synchronisations: the widths, and one per order (the number of runs).
 """
 
 from __future__ import annotations
@@ -46,27 +45,30 @@ from tensormt.kernels.backend import (
 
 __all__ = ["Sequences", "shared_ngrams"]
 
-_BITS = 60  # of a key; two more tell the side
-_AT_ONCE = 3  # others in one sort, which have the sides 1, 2, 3
-_LONG = 1 << 15  # places of a row: so many need wider sums, and one sort for each other
-_WHOLE = {1: torch.int16, 2: torch.int32, 3: torch.int64}  # room for a sum of 16 bits for each
+_BITS = 60  # bits of a key; two more encode the side
+_AT_ONCE = 3  # other sequences per sort, as sides 1, 2, 3
+_LONG = 1 << 15  # positions of a row from which sums need 32 bits and each pair its own sort
+_PACKED = {1: torch.int16, 2: torch.int32, 3: torch.int64}  # holds a sum of 16 bits for each side
 
 
 class Sequences(NamedTuple):
-    """B sequences: symbols [n] of 1…V (any integers), of which each takes `lengths` [B] from
-    `starts` [B], both int64."""
+    """B sequences of symbols from 1 to V.
+
+    symbols: of all sequences, any integer dtype [n]; starts, lengths: where each sequence starts
+    and how many symbols it has, int64 [B].
+    """
 
     symbols: Tensor
     starts: Tensor
     lengths: Tensor
 
     def of(self, rows: Tensor) -> Sequences:
-        """The chosen sequences."""
+        """Return the sequences rows int64 [b]."""
         return Sequences(self.symbols, take(self.starts, rows), take(self.lengths, rows))
 
 
 class _Form(NamedTuple):
-    """How V kinds of symbols fill a key: bits of each, symbols of a piece, pieces of a key."""
+    """Layout of a key: bits per symbol, symbols per piece, pieces per key."""
 
     bits: int
     fits: int
@@ -82,16 +84,22 @@ class _Form(NamedTuple):
 
     @property
     def reach(self) -> int:
-        """How many symbols behind the first one a key holds."""
+        """Number of symbols of a key after the first one."""
         return self.pieces * self.fits - 1
 
 
 def shared_ngrams(
     one: Sequences, others: Sequence[Sequences], kinds: int, max_order: int
 ) -> Tensor:
-    """N-grams that B sequences share with each of R others, int64 [R,B,N]; `kinds` of symbols.
+    """Count the n-grams that B sequences share with each of R others, int64 [R,B,N].
 
-    Fastest for some 100,000 symbols at a time: more leave a CPU's cache.
+    Args:
+        one: B sequences.
+        others: R times B sequences.
+        kinds: number of different symbols V.
+        max_order: the longest n-grams, N.
+
+    Fastest for about 100,000 symbols at a time, which fit a CPU's cache.
     """
     form = _Form.of(kinds, max_order)
     sides = [one, *others]
@@ -135,7 +143,7 @@ def shared_ngrams(
 def _shared_at_once(
     sides: Sequence[Tensor], pieces: Tensor | None, form: _Form, max_order: int
 ) -> Tensor:
-    """The same from the keys [B,T] of the first side and at most three others, by one sort."""
+    """`shared_ngrams` from the keys [B,T] of one side and of at most three others, by one sort."""
     batch, places = sides[0].shape[0], [side.shape[1] for side in sides]
     table = sides[0].new_empty(batch, sum(places))
     if not table.numel():
@@ -154,9 +162,9 @@ def _shared_at_once(
 
 
 def _padded(side: Sequences, width: int, end: int, reach: int) -> Tensor:
-    """The sequences as rows of a table, flat, int64; `end` where there is no symbol.
+    """Return the sequences as rows of a flattened table, int64, padded with `end`.
 
-    Rows are longer by `reach`, and so is the whole.
+    Rows are `width + reach` long, and `reach` more symbols follow the last row.
     """
     rows = rows_at(side.symbols, side.starts, width + reach)
     places = torch.arange(width + reach, device=rows.device)
@@ -167,9 +175,9 @@ def _padded(side: Sequences, width: int, end: int, reach: int) -> Tensor:
 
 
 def _windows(items: Tensor, bits: int, count: int, step: int) -> Tensor:
-    """For each place the items there, `step` places on, …, `count` of them, packed.
+    """Pack `count` items at distances of `step` into one integer, for each first position.
 
-    Windows of twice the size are made of two; what is over of `count` joins as it comes.
+    By repeated doubling: windows of 2ᵏ items are joined according to the bits of `count`.
     """
     key, size, held = items, 1, (items, 0)
     while size <= count:
@@ -186,19 +194,19 @@ def _windows(items: Tensor, bits: int, count: int, step: int) -> Tensor:
 
 
 def _joined(first: Tensor, size: int, second: Tensor, rest: int, bits: int, step: int) -> Tensor:
-    """Windows of size + rest items, from those of `size` and, behind them, those of `rest`."""
+    """Join windows of `size` items with the windows of `rest` items that follow them."""
     behind = second[size * step :]
     return (first[: behind.shape[0]] << (bits * rest)).bitwise_or_(behind)
 
 
 def _different(tables: list[Tensor]) -> Tensor:
-    """The different keys of all sides, rising."""
+    """Return the different keys of all sides in ascending order."""
     ordered = sort(torch.cat(tables))
     return take(ordered, run_edges(ordered)[:-1])
 
 
 def _leading_of_pieces(keys: Tensor, apart: Tensor, pieces: Tensor, form: _Form) -> Tensor:
-    """How many leading symbols keys of numbered pieces share: whole pieces, then part of one."""
+    """Count the leading symbols that neighbouring keys share: equal pieces, then part of one."""
     bits, fits, count = form
     wide = pieces.shape[0].bit_length()
     whole = count_below(apart, [1 << (wide * k) for k in range(count)]).to(torch.int64)
@@ -210,31 +218,31 @@ def _leading_of_pieces(keys: Tensor, apart: Tensor, pieces: Tensor, form: _Form)
 
 
 def _gaps(flat: Tensor, same: Tensor, rows: int, others: int, max_order: int) -> Tensor:
-    """Σ |count in the first - count in another| over the n-grams of each row, int64 [R,B,N].
+    """Return Σ |count in one - count in another| over the n-grams of each row, int64 [R,B,N].
 
-    flat: sorted rows end to end, the side in the lowest bits; same: how many symbols each place
-    shares with the one before. The sums of all others stand in one integer, 16 bits each; sums that
-    wrap around still have the right differences.
+    flat: the sorted rows, concatenated, with the side in the lowest bits; same: how many leading
+    symbols each position shares with the previous one. The sums of all sides are packed into one
+    integer, 16 bits each; differences of sums that wrapped around are still correct.
     """
     width = flat.shape[0] // rows
     field = torch.int16 if width < _LONG else torch.int32
-    bits, whole = (16, _WHOLE[others]) if width < _LONG else (32, torch.int32)
+    bits, packed = (16, _PACKED[others]) if width < _LONG else (32, torch.int32)
     bounds = torch.arange(rows + 1, device=flat.device) * width
     lead = torch.full((flat.shape[0] + 1,), -1, dtype=same.dtype, device=flat.device)
     lead[1:-1] = same
     lead.index_fill_(0, bounds, -1)
     ones = [1 << (bits * k) for k in range(others)]
-    steps = torch.tensor([sum(ones), *(-one for one in ones)], dtype=whole, device=flat.device)
-    upto = torch.zeros(flat.shape[0] + 1, dtype=whole, device=flat.device)
-    torch.cumsum(take(steps, flat & 3), 0, dtype=whole, out=upto[1:])
+    steps = torch.tensor([sum(ones), *(-one for one in ones)], dtype=packed, device=flat.device)
+    sums = torch.zeros(flat.shape[0] + 1, dtype=packed, device=flat.device)
+    torch.cumsum(take(steps, flat & 3), 0, dtype=packed, out=sums[1:])
     borrowed = sum(ones[:-1]) << (bits - 1)
-    found = torch.empty(max_order, rows, dtype=whole, device=flat.device)
+    found = torch.empty(max_order, rows, dtype=packed, device=flat.device)
     for order in range(max_order, 0, -1):
         kept = nonzero(less(lead, order))
-        lead, upto = take_columns(lead, kept), take_columns(upto, kept)
+        lead, sums = take_columns(lead, kept), take_columns(sums, kept)
         bounds = search(kept, bounds)
-        gaps = upto[1:] - upto[:-1]
-        if borrowed:  # a field below zero took one from the next: give it back
+        gaps = sums[1:] - sums[:-1]
+        if borrowed:  # undo the borrow that a negative field takes from the next one
             gaps.add_(borrowed).bitwise_xor_(borrowed)
         gaps.view(field).abs_()
         found[order - 1] = sum_runs(gaps, bounds[:-1])

@@ -1,13 +1,13 @@
-"""Which n-grams of a hypothesis stand in its references, and how often: by comparison.
+"""Counts and ranks of the n-grams of a hypothesis in its references, by direct comparison.
 
 With tokens along the first axis and segments along the last,
 
     E₁[j,i] = (ref[j] = hyp[i])        Eₙ[j,i] = Eₙ₋₁[j,i] ∧ Eₙ₋₁[j+1,i+1]
 
-are plain byte operations over contiguous segments, without sorting, hashing, sizes that depend on
-the data, or a host sync. The column sums of Eₙ count the n-gram that starts at i in the reference;
-the same with the hypothesis itself, for j < i only, gives its rank among equal ones. It is a
-clipped match when its rank is below its largest count in one reference.
+are byte operations over contiguous segments, without sorting, hashing, data-dependent sizes or host
+synchronisation. The column sums of Eₙ count the n-gram that starts at i in the reference; the same
+for the hypothesis against itself, restricted to j < i, gives its rank among equal n-grams. An
+n-gram is a clipped match if its rank is below its largest count in any one reference.
 """
 
 from __future__ import annotations
@@ -17,52 +17,56 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from tensormt.kernels.backend import bytes_equal, rows_added, rows_any
+from tensormt.kernels.backend import bytes_equal
 
 __all__ = ["LONGEST", "Order", "clipped_matches", "compare", "different", "share"]
 
-# longest segment whose counts fit one byte
+# the longest segment whose n-gram counts fit into one byte
 LONGEST = 255
 
 
 class Order(NamedTuple):
-    """The n-grams of one order by their first token i: rank [T-n+1,b] and counts [R,T-n+1,b]."""
+    """The n-grams of one order, indexed by their first token.
+
+    rank [T-n+1,b]: number of equal n-grams before it in the hypothesis; counts [R,T-n+1,b]: its
+    count in each reference. Both are uint8, int32 or int64.
+    """
 
     rank: Tensor
     counts: Tensor
 
     @property
     def matched(self) -> Tensor:
-        """Which of them are clipped matches, bool [T-n+1,b]."""
+        """Which n-grams are clipped matches, bool [T-n+1,b]."""
         return self.rank < self.counts.amax(0)
 
     @property
     def held(self) -> Tensor:
-        """Which of them stand in a reference, bool [T-n+1,b]."""
-        return self.counts.amax(0).clamp_max(1).to(torch.uint8).view(torch.bool)
+        """Which n-grams occur in at least one reference, bool [T-n+1,b]."""
+        return self.counts.amax(0).to(torch.bool)
 
     @property
     def holders(self) -> Tensor:
-        """In how many references each stands, [T-n+1,b]; bytes where they are few."""
-        few = self.counts.shape[0] < 256
-        return self.counts.clamp_max(1).sum(0, dtype=torch.uint8 if few else torch.int64)
+        """Number of references in which each n-gram occurs, uint8 or int64 [T-n+1,b]."""
+        dtype = torch.uint8 if self.counts.shape[0] < 256 else torch.int64
+        return self.counts.clamp_max(1).sum(0, dtype=dtype)
 
     @property
     def total(self) -> Tensor:
-        """How often each stands in all references together, int64 [T-n+1,b]."""
+        """Number of occurrences of each n-gram in all references together, int64 [T-n+1,b]."""
         return self.counts.sum(0, dtype=torch.int64)
 
 
 def compare(hyp: Tensor, refs: Tensor, max_order: int) -> list[Order]:
-    """Compare tokens hyp [T,b] with refs [R,T',b] of the same integer type.
+    """Compare tokens hyp [T,b] with refs [R,T',b] of the same integer dtype.
 
-    Padding is the smallest integer of the type for the hypothesis and the next one for references,
-    whose last row must be padding.
+    Padding is the smallest integer of the dtype in the hypothesis and the next one in references.
+    The last row of the references must be padding. Returns one `Order` for each n from 1 to N.
     """
     size, segments = hyp.shape
     number, width, _ = refs.shape
     dtype = _counter(max(size, width - 1))
-    # row d of the view holds, at i, the token d+1-T places from i: the earlier ones or padding
+    # at [d,i] the view holds the token T-d places before i, or padding
     earlier = torch.cat([torch.full_like(hyp, torch.iinfo(hyp.dtype).min + 1), hyp])
     shifted = earlier.as_strided((size, size, segments), (segments, segments, 1))
     rank = bytes_equal(shifted, hyp)
@@ -70,30 +74,29 @@ def compare(hyp: Tensor, refs: Tensor, max_order: int) -> list[Order]:
     orders = []
     for order in range(max_order):
         if order:
-            # a shift stays a shift; in the references both sides go one token on
+            # the distance d is constant along an n-gram; in references j and i both advance
             rank = rank[:, :-1] & rank[:, 1:]
             same = same[:-1, :-1] & same[1:, 1:]
-        # n-grams that would reach into the next reference end at the row of padding
-        counts = [rows_added(same[k * width : (k + 1) * width], dtype) for k in range(number)]
-        orders.append(Order(rows_added(rank, dtype), torch.stack(counts)))
+        # the row of padding stops n-grams that would continue in the next reference
+        counts = [same[k * width : (k + 1) * width].sum(0, dtype=dtype) for k in range(number)]
+        orders.append(Order(rank.sum(0, dtype=dtype), torch.stack(counts)))
     return orders
 
 
 def _counter(length: int) -> torch.dtype:
-    """The type that holds how often an n-gram stands in a text of a length."""
+    """The dtype of n-gram counts in a text of this length."""
     return torch.uint8 if length <= LONGEST else torch.int32
 
 
 def different(refs: Tensor, lengths: Tensor, max_order: int) -> Tensor:
-    """Different n-grams of references [R,T+1,b] together, int64 [b,N]; lengths [R,b].
+    """Count the different n-grams of all references of a segment, int64 [b,N].
 
-    The last row and what lies beyond a reference is padding, as for the references of `compare`.
-    They are all n-grams but those that stood before, in the same reference or in an earlier one.
+    refs [R,T+1,b] are padded as for `compare`, lengths int64 [R,b]. The different n-grams are all
+    n-grams except those that occurred before, in the same or in an earlier reference.
     """
     number, width, segments = refs.shape
     size, low = width - 1, torch.iinfo(refs.dtype).min
     dtype = _counter(size)
-    # before a token stand those of its own reference and of all earlier ones
     none = refs.new_full((max(size - 1, 0), segments), low + 1)
     text = torch.cat([none, refs.reshape(number * width, segments)])
     repeated = torch.zeros(max_order, segments, dtype=torch.int64, device=refs.device)
@@ -101,32 +104,33 @@ def different(refs: Tensor, lengths: Tensor, max_order: int) -> Tensor:
         reach = r * width + size - 1
         if reach <= 0:
             continue
-        # row d of the view holds, at i, the token reach - d places before i
+        # at [d,i] the view holds the token reach - d places before i, in this reference or before
         earlier = text.as_strided((reach, size, segments), (segments, segments, 1))
-        # as a hypothesis a reference takes the other padding, which equals nothing
+        # padding as in a hypothesis: it equals nothing
         same = bytes_equal(earlier, torch.where(own == low + 1, low, own))
         for order in range(max_order):
             if order:
                 same = same[:, :-1] & same[:, 1:]
-            repeated[order] += rows_added(rows_any(same), dtype)
+            repeated[order] += same.amax(0).sum(0, dtype=dtype)
     orders = torch.arange(max_order, device=refs.device)[:, None, None]
     return ((lengths - orders).clamp_min(0).sum(1) - repeated).t()
 
 
 def share(part: Tensor, whole: Tensor) -> Tensor:
-    """part / whole of counts, float64; 1 where there is nothing to share."""
+    """Return part / whole of counts (broadcast), float64; 1 where the whole is 0."""
     return torch.where(whole > 0, part.double() / whole.clamp_min(1), 1.0)
 
 
 def clipped_matches(
     hyp: Tensor, hyp_lengths: Tensor, refs: Tensor, ref_lengths: Tensor, max_order: int
 ) -> Tensor:
-    """Clipped n-gram matches of ids hyp [B,T] in refs [B,R,T'], int64 [B,N], without a host sync.
+    """Count clipped n-gram matches, int64 [B,N], without host synchronisation.
 
-    Lengths are [B] and [B,R]; what lies beyond them is ignored.
+    Token ids hyp [B,T] and refs [B,R,T'], with lengths [B] and [B,R]; ids beyond the lengths are
+    ignored.
     """
     low = torch.iinfo(hyp.dtype).min
-    # one more row below each reference keeps its n-grams apart from the next
+    # an additional row of padding separates each reference from the next
     others = torch.nn.functional.pad(refs, (0, 1))
     hyp_mask = torch.arange(hyp.shape[1], device=hyp.device) < hyp_lengths[:, None]
     ref_mask = torch.arange(others.shape[2], device=refs.device) < ref_lengths[:, :, None]

@@ -1,11 +1,11 @@
-"""Nodes: the real cells of a padded tree batch, end to end, with what follows from their parents.
+"""Nodes: trees as flat arrays, without padding, and the attributes derived from the parents.
 
-Trees stand one after the other; a node's parent is a flat index into the same arrays (-1 at a
-root). Engines work on this form, so padding costs them nothing and one tree of 5,000 nodes does not
-widen the others; `TreeBatch` shows the same cells as padded [B,N] tensors.
+Trees are stored one after the other; a node's parent is an index into the same arrays (-1 for a
+root). The algorithms of this package use this form, so that one tree of 5,000 nodes does not widen
+the others; `TreeBatch` gives the same nodes as padded [B,N] tensors.
 
-Everything derived is a loop over levels at most: depth by pointer jumping (log₂ N steps), height
-from the deepest level up, the rest in one pass.
+Derived attributes need at most a loop over levels: depth is found by pointer jumping (log₂ N
+steps), height bottom-up by level, everything else in one pass.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ __all__ = ["Nodes", "sum_children"]
 class Nodes:
     """Flat nodes of B trees, int64: parent, label and word [n], offsets [B+1].
 
-    `width` is the length of the longest tree (or more), known to the host. `known_depth` and
-    `known_position` are given where a reader has them anyway, `relation` [n] where the arcs of
-    dependency trees have names.
+    `width` is the number of nodes of the largest tree, or more. `known_depth` and `known_position`
+    are `depth` and `position`, if the reader computed them; `relation` [n] are the labels of
+    dependency arcs.
     """
 
     parent: Tensor
@@ -46,7 +46,7 @@ class Nodes:
 
     @property
     def trees(self) -> int:
-        """The number of trees, B."""
+        """Number of trees B."""
         return self.offsets.shape[0] - 1
 
     @cached_property
@@ -56,12 +56,12 @@ class Nodes:
 
     @cached_property
     def segment(self) -> Tensor:
-        """The tree that each node belongs to, int64 [n]."""
+        """Index of the tree of each node, int64 [n]."""
         return owners(self.lengths, len(self))
 
     @cached_property
     def up(self) -> Tensor:
-        """Parents with n, one past the end, in place of -1: a spare cell catches the roots."""
+        """Parents, n for roots instead of -1, int64 [n]: scatters use n + 1 cells."""
         return torch.where(self.parent < 0, len(self), self.parent)
 
     @cached_property
@@ -71,7 +71,7 @@ class Nodes:
 
     @cached_property
     def position(self) -> Tensor:
-        """Place of each node among its siblings, from 0, int64 [n]."""
+        """Index of each node among its siblings, int64 [n]."""
         if self.known_position is not None:
             return self.known_position
         order = argsort(self.up)
@@ -86,23 +86,23 @@ class Nodes:
 
     @cached_property
     def place(self) -> Tensor:
-        """An odd multiplier of each node's position, int64 [n]: it orders sums over children."""
+        """Odd multiplier of each position, int64 [n]: makes hashes of children depend on order."""
         return self.places(self.position)
 
     def places(self, position: Tensor) -> Tensor:
-        """The multipliers of positions, which are at most the width, int64 [n]."""
-        # sizes are rounded up, so that batches of similar width share a table
+        """Return the multipliers of positions int64 [n], which are at most the width, int64 [n]."""
+        # rounded up, so that batches of similar width share a cached table
         size = 1 << max(self.width, 1).bit_length()
         return take(hashing.odd_table(size, self.parent.device), position)
 
     @cached_property
     def inner(self) -> Tensor:
-        """Flat indices of the nodes that have children, int64 [m]: one host sync."""
+        """Indices of the nodes with children, int64 [m]; one host synchronisation."""
         return nonzero(self.arity > 0)
 
     @cached_property
     def depth(self) -> Tensor:
-        """Number of nodes on the way from the root, 1 at the root, int64 [n]."""
+        """Number of nodes on the path from the root, 1 for the root, int64 [n]."""
         if self.known_depth is not None:
             return self.known_depth
         above = torch.cat([self.up, self.up.new_full((1,), len(self))])
@@ -115,24 +115,21 @@ class Nodes:
 
     @cached_property
     def levels(self) -> list[Tensor]:
-        """Flat indices of the nodes of each depth, 1, 2, …: one host sync."""
+        """Indices of the nodes of depth 1, 2, …, int64; one host synchronisation."""
         sizes = torch.bincount(self.depth).tolist()[1:]
-        return list(
-            torch.split(
-                argsort(self.depth.to(torch.int16 if self.width < 1 << 15 else torch.int32)), sizes
-            )
-        )
+        short = torch.int16 if self.width < 1 << 15 else torch.int32
+        return list(torch.split(argsort(self.depth.to(short)), sizes))
 
     @cached_property
     def height(self) -> Tensor:
-        """Number of nodes on the longest way down, 1 at a leaf, int64 [n]."""
+        """Number of nodes on the longest path to a leaf, 1 for a leaf, int64 [n]."""
         height = torch.ones_like(self.parent)
         for level in reversed(self.levels[1:]):
             height.scatter_reduce_(0, self.parent[level], height[level] + 1, "amax")
         return height
 
     def to(self, device: torch.device | str) -> Nodes:
-        """The same nodes on another device."""
+        """Return the nodes on another device."""
         moved = [
             None if tensor is None else tensor.to(device)
             for tensor in (self.known_depth, self.known_position, self.relation)
@@ -147,7 +144,7 @@ class Nodes:
         )
 
     def rows(self, start: int, stop: int) -> Nodes:
-        """The nodes of the trees start…stop-1, as views: one host sync."""
+        """Return the trees start…stop-1, as views where possible; one host synchronisation."""
         ends = self.offsets[start : stop + 1 : max(stop - start, 1)].tolist()
         first, last = ends[0], ends[-1]
         parent = self.parent[first:last]
@@ -164,7 +161,7 @@ class Nodes:
 
     @staticmethod
     def join(parts: Sequence[Nodes]) -> Nodes:
-        """The trees of several parts, one part after the other; at least one part."""
+        """Concatenate the trees of at least one part."""
         if len(parts) == 1:
             return parts[0]
         parent, ends, shift = [], [], 0
@@ -188,25 +185,28 @@ class Nodes:
         )
 
     def keys_of(self, names: Tensor) -> Tensor:
-        """Content hashes [n] of the labels, from the hashes of their dictionary."""
+        """Return the content hash of each label, int64 [n]; names: those of the dictionary."""
         return take(names.to(self.label.device), self.label)
 
     def productions(self, names: Tensor) -> Tensor:
-        """Key of every node's label and ordered child labels, int64 [n]; 0 for a leaf."""
+        """Return a key of the label and the ordered child labels of each node, int64 [n].
+
+        0 for a leaf.
+        """
         keys = self.inner_productions(names)
         return keys.new_zeros(len(self)).index_copy_(0, self.inner, keys)
 
     def inner_productions(self, names: Tensor) -> Tensor:
-        """The same of the inner nodes alone, int64 [m]."""
+        """Return `productions` of the inner nodes only, int64 [m]."""
         names = self.keys_of(names)
         below = sum_children(self, names * self.place)
         return hashing.pair(take(names, self.inner), take(below, self.inner))
 
 
 def sum_children(nodes: Nodes, values: Tensor, *, roots: bool = False) -> Tensor:
-    """Sum of values [n] over the children of every node, [n].
+    """Sum values [n] over the children of every node, [n].
 
-    With `roots` their sum stands at the end, [n+1], where `up` takes it from.
+    `roots`: with the sum over the roots as an additional last value, [n+1], as indexed by `up`.
     """
     sums = values.new_zeros(len(nodes) + 1).index_add_(0, nodes.up, values)
     return sums if roots else sums[:-1]

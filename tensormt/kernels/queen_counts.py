@@ -1,15 +1,15 @@
-"""Counts of model triples a text passes, for every set of similarity metrics at once.
+"""Number of model triples that a text passes, for every set of similarity metrics at once.
 
 A text a passes the triple (m, m', m'') with metric x when x(a, m) ≥ x(m', m''), and with a set of
-metrics when it passes with each of them. For every triple the metrics that pass are written as one
-bit mask (bit k = metric k). The histogram of these masks over 2^X bins says how many triples have
-exactly that mask; adding, bit by bit, the half of the bins with the bit to the half without
-(superset sums) turns it into the number of triples whose mask *contains* each set:
+metrics when it passes with each of them. For every triple, the metrics that pass form a bit mask
+(bit k = metric k). The histogram of these masks over 2^X bins is the number of triples with exactly
+that mask; adding, bit by bit, the half of the bins with the bit to the half without it (superset
+sums) turns it into the number of triples whose mask *contains* each set:
 
     count(s) = Σ_{c ⊇ s} histogram(c)
 
-so 2^X sets cost X additions per bin in place of 2^X passes over the triples. A QUEEN is such a
-count over the number of triples (Amigó et al. 2005, section 3).
+so 2^X sets cost X additions per bin instead of 2^X passes over the triples. QUEEN is this count
+divided by the number of triples (Amigó et al. 2005, section 3).
 """
 
 from collections.abc import Iterable
@@ -21,14 +21,14 @@ TRIPLES = ("pairs", "distinct", "all")
 
 
 def pair_indices(models: int, triples: str, device: torch.device) -> tuple[Tensor, Tensor]:
-    """Return m' and m'' of every pair of models compared, each int64 [P].
+    """Return m' and m'' of every pair of models that is compared, int64 [P] each.
 
     P = M(M-1) ordered pairs of different models; M² with ``triples="all"``.
     """
     if triples == "all":
         cell = torch.arange(models * models, device=device)
     else:
-        # The k-th cell off the diagonal, by arithmetic: shapes are known without a device sync.
+        # The k-th off-diagonal cell, by arithmetic: its shape needs no synchronisation.
         cell = torch.arange(models * (models - 1), device=device)
         cell = cell + cell // models + 1
     return cell // models, cell % models
@@ -49,9 +49,9 @@ def triple_weights(candidate_mask: Tensor, model_mask: Tensor, triples: str) -> 
 
 
 def write_masks(passes: Iterable[Tensor], together: bool) -> Tensor:
-    """Write what passes with each metric, bool tensors of one shape, as bit masks, int32.
+    """Combine one bool tensor per metric, all of one shape, into bit masks, int32.
 
-    ``together`` makes the whole set of metrics a single bit.
+    ``together``: a single bit for the conjunction of all metrics.
     """
     each = iter(passes)
     mask = next(each).to(torch.int32)
@@ -64,9 +64,9 @@ def write_masks(passes: Iterable[Tensor], together: bool) -> Tensor:
 
 
 def masks(candidates: Tensor, mm: Tensor, triples: str, together: bool) -> Tensor:
-    """Return the bit mask of the metrics that pass for every candidate and triple, int32 [T,C,M,P].
+    """Return the bit mask of passing metrics for every candidate and triple, int32 [T,C,M,P].
 
-    candidates [T,C,M,X] = x(candidate, model), mm [T,M,M,X].
+    candidates [T,C,M,X] = x(candidate, model), mm [T,M,M,X]; ``together`` as for `write_masks`.
     """
     first, second = pair_indices(mm.shape[1], triples, mm.device)
     between = mm[:, first, second]
@@ -115,8 +115,8 @@ def set_counts_without_each(
 ) -> Tensor:
     """Return the same counts over the triples without model m, for every m, int32 [T,C,M,bins].
 
-    A triple is taken away from the total once for each different model in it, so leaving out each
-    of the M models costs three histograms, not M.
+    Each triple is subtracted from the total once for each different model in it, so leaving out
+    each of the M models costs three histograms instead of M.
     """
     models = mm.shape[1]
     mask = masks(candidates, mm, triples, together=bins == 2)
@@ -131,9 +131,9 @@ def set_counts_without_each(
 
 
 def without_each(weight: Tensor, triples: str) -> Tensor:
-    """Keep, where the candidates are the models, the triples that do not hold the candidate.
+    """Set the weight of triples that contain the candidate to 0, if the candidates are the models.
 
-    weight int32 [T,C=M,M,P], and so is the result.
+    weight int32 [T,C=M,M,P]; returns the same shape.
     """
     models = weight.shape[1]
     first, second = pair_indices(models, triples, weight.device)

@@ -1,10 +1,11 @@
-"""Where keys stand among many rising ones: a few steps where a binary search takes twenty.
+"""Look-up in a large sorted array of hashes: a few steps where a binary search takes twenty.
 
-Keys that are hashes lie evenly, so their upper bits say nearly where they stand: `first` holds, for
-each value of the upper bits, the place of the first key that has them (one to two keys share one:
-2 to 4 bytes a key), and from there a key is reached by stepping on. No sort of what is asked is
-needed, and what lies in the cache stays there. It is made once enough has been asked to pay for it.
-Keys that lie unevenly are searched.
+Hashes are uniformly distributed, so their upper bits nearly determine their index (interpolation
+search). `_first` holds, for each value of the upper bits, the index of the first key with these
+bits; one to two keys share a value, which costs 2 to 4 bytes per key. From there a linear scan
+reaches the key. Queries need not be sorted and the table stays in the cache. It is built once
+enough keys were asked for to make up for its cost. Keys that are not distributed evenly are found
+by binary search.
 """
 
 from __future__ import annotations
@@ -13,27 +14,30 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from tensormt.kernels.backend import Array, search, take
+from tensormt.kernels.backend import Array, on_cpu, search, take
 
 __all__ = ["SortedIndex"]
 
-_STEPS = 32  # most keys that may share their upper bits
-_SHARE = 32  # of the keys, one in so many is searched before the rest is prepared
-_BLOCK = 1 << 18  # values of the upper bits that are prepared at a time
+_STEPS = 32  # the largest number of keys that may share their upper bits
+_SHARE = 32  # one in so many keys is found by binary search before the table is built
+_BLOCK = 1 << 18  # entries of the table that are computed at a time
 
 
 class SortedIndex:
-    """Different keys, rising, int64 [n], prepared for many questions."""
+    """An index of different keys, int64 [n], ascending.
 
-    def __init__(self, keys: Tensor) -> None:
+    share: n / share queries are answered by binary search before the table is built.
+    """
+
+    def __init__(self, keys: Tensor, share: int = _SHARE) -> None:
         self.keys = keys
         bits = max(keys.shape[0].bit_length() - 1, 1)
         self._shift, self._half = 64 - bits, 1 << (bits - 1)
         self._first: Array | None = None  # int32 [2^bits]
         self._steps = 0
-        # how much may be searched before; None: all of it
-        small = keys.device.type == "cpu" and 0 < keys.shape[0] < 1 << 31
-        self._left: int | None = keys.shape[0] // _SHARE if small else None
+        # queries left before the table is built; None: it is never built, or was
+        usable = on_cpu(keys) and 0 < keys.shape[0] < 1 << 31
+        self._left: int | None = keys.shape[0] // share if usable else None
 
     def _prepare(self) -> None:
         keys, self._left = self.keys.numpy(), None
@@ -47,7 +51,10 @@ class SortedIndex:
             self._first = first
 
     def find(self, asked: Tensor) -> tuple[Tensor, Tensor]:
-        """Places of what is asked, int64 [m], and whether it is there; n must not be 0."""
+        """Return the indices of queries int64 [m] and whether they exist, int64 and bool [m].
+
+        The index of a query that does not exist is any valid one. n must not be 0.
+        """
         if self._left is not None:
             self._left -= asked.shape[0]
             if self._left < 0:
@@ -59,7 +66,7 @@ class SortedIndex:
         keys, wanted = self.keys.numpy(), asked.numpy()
         places = self._first[(wanted >> self._shift) + self._half].astype(np.int64)
         found = keys.take(places, mode="clip")
-        ahead = np.flatnonzero(found < wanted)  # whose key stands further on
+        ahead = np.flatnonzero(found < wanted)
         for _ in range(self._steps):
             if not len(ahead):
                 break

@@ -1,11 +1,11 @@
-"""Subtree keys: one int64 for the part of a tree within d levels of each node.
+"""Subtree keys: one int64 for the subtree of depth d below each node.
 
     key₁(v) = label(v)        key_d(v) = ⟨label(v); key_{d-1}(child 1), key_{d-1}(child 2), …⟩
 
-Depth d counts the nodes whose height is at least d (Liu & Gildea 2005: depth 1 is a label, depth 2
-a production). The ordered tuple ⟨…⟩ is a 64-bit mix of the label and of the sum of the children's
-keys, each times an odd number of its place; children sum up by one scatter-add a level of depth.
-The mix between two levels is what keeps the places of different levels apart.
+There is one subtree of depth d for each node of height d or more (Liu & Gildea 2005: depth 1 is a
+label, depth 2 a production). The ordered tuple ⟨…⟩ is a 64-bit hash of the label and of the sum of
+the children's keys, each multiplied by an odd number that depends on its position; the sum is one
+scatter-add per depth. Hashing again at each depth keeps the positions of different depths apart.
 """
 
 from __future__ import annotations
@@ -21,9 +21,14 @@ __all__ = ["subtree_keys"]
 
 
 def subtree_keys(nodes: Nodes, names: Tensor, max_depth: int) -> Keys:
-    """Keys of all subtrees of depth 1…D; group = (depth - 1) · B + segment. One host sync.
+    """Return the keys of all subtrees of depth 1…D; group = (depth - 1) · B + segment.
 
-    `names` are the content hashes of the labels' dictionary.
+    Args:
+        nodes: B trees.
+        names: content hashes of the label dictionary, int64.
+        max_depth: D.
+
+    One host synchronisation.
     """
     label = nodes.keys_of(names)
     tall = nodes.arity > 0

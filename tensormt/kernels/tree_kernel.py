@@ -4,22 +4,23 @@
     C(x, y) = 0 where x or y has no child or their productions differ,
               else decay · Π over children k of (1 + C(x_k, y_k))
 
-Only pairs with equal productions exist: the nodes of both sides are sorted by (segment,
-production), each left node meets one run of right nodes, and pair (i, j) has the address
-base(i) + j. A child pair of equal context (the parents' production and the place below it)
-feeds exactly one parent pair:
+Only pairs with equal productions are stored: the nodes of both sides are sorted by (segment,
+production), so that each left node is paired with one run of right nodes, and pair (i, j) has the
+address base(i) + j. A child pair of equal context (the production of the parents and the position
+below them) contributes to exactly one parent pair:
 
-    S(pair) = log decay + Σ softplus(S(child pair))     from the deepest up, one scatter-add a depth
-    log K   = logsumexp of S over a segment's pairs
+    S(pair) = log decay + Σ softplus(S(child pair))     bottom-up, one scatter-add per depth
+    log K   = logsumexp of S over the pairs of a segment
 
-Unmatched children contribute a factor of 1, so arity vanishes. The number of pairs is known before
-memory is asked for them: segments are taken in groups of at most 2²⁴ pairs (8 bytes each), and what
-else a pair needs is made for bands of 2²⁰ pairs, the deepest first. One segment may have up to 2²⁷
-pairs: equal productions that repeat, such as a chain of 10,000 X → X, make them grow as the square
-of the nodes. Of a production 42 bits are compared: 25 nodes a side have a false pair with
-probability 10⁻¹⁰. K grows by about 0.9 nats a token: log space keeps 250 words and long chains
-finite and exact to about 1e-12. Three host syncs a call (numbers of pairs, of child pairs, of child
-pairs at each depth; two more for each further band), and two for each `Side`.
+Unmatched children contribute a factor of 1, so the arity does not appear. The number of pairs is
+known before memory is allocated: segments are processed in groups of at most 2²⁴ pairs (8 bytes
+each), and everything else that a pair needs is computed for bands of 2²⁰ pairs, the deepest first.
+One segment may have up to 2²⁷ pairs: their number grows as the square of the number of nodes where
+equal productions repeat, as in a chain of 10,000 X → X. Of a production 42 bits are compared: 25
+nodes per side have a false pair with probability 10⁻¹⁰. log K grows by about 0.9 per token: log
+space keeps 250 words and long chains finite and exact to about 1e-12. Three host synchronisations
+per call (numbers of pairs, of child pairs, of child pairs at each depth; two more for each further
+band), and two for each `Side`.
 """
 
 from __future__ import annotations
@@ -47,21 +48,25 @@ from tensormt.kernels.backend import (
 )
 from tensormt.kernels.nodes import Nodes, sum_children
 
-__all__ = ["Side", "joined", "log_kernel", "side"]
+__all__ = ["Side", "log_kernel", "side"]
 
 
-_NAME_BITS, _PLACE_BITS = 42, 20  # of a production, and of a node in its tree or a tree in a batch
-_TREE_BITS = 10  # of a tree, or of a node, among few
-_BAND, _GROUP, _MOST = 1 << 20, 1 << 24, 1 << 27  # pairs of a band, of a group, of one segment
+# bits of a production, and of the index of a node in its tree or of a tree in a batch
+_NAME_BITS, _PLACE_BITS = 42, 20
+_BAND, _GROUP, _MOST = 1 << 20, 1 << 24, 1 << 27  # pairs per band, per group, per segment
 
 
 class Side(NamedTuple):
-    """What the kernel needs of the trees on one side, made once for many kernels.
+    """The trees of one side, prepared once for any number of kernels.
 
-    The m inner nodes sorted by (segment, production), all [m]: their key and segment; start and
-    size of the run of nodes that each meets within its own side; level, 0 at the deepest; context,
-    the parent's production and the place below it; above, which of the m is the parent (m at a
-    root); node, its flat number. `meeting` is given where several trees of a segment are one side.
+    The m inner nodes, sorted by (segment, production), with their attributes, each [m]:
+
+    - key: segment and production in one int64; segment: the tree it belongs to
+    - start, size: the run of nodes of this side that have the same key
+    - level: 0 at the deepest
+    - context: the production of the parent and the position below it
+    - above: index of the parent among the m nodes, m for a root
+    - node: its index among all nodes of the batch
     """
 
     trees: int
@@ -73,22 +78,18 @@ class Side(NamedTuple):
     context: Tensor
     above: Tensor
     node: Tensor
-    meeting: Meeting | None
-
-
-class Meeting(NamedTuple):
-    """Which of many kernels a pair of nodes adds to: row of one plus column of the other, [m]."""
-
-    kernels: int
-    row: Tensor
-    column: Tensor
 
 
 def side(nodes: Nodes, names: Tensor, words: Tensor | None = None) -> Side:
-    """The inner nodes by a key of their segment and production.
+    """Prepare the inner nodes of B trees, sorted by segment and production.
 
-    `names` are the hashes of the labels' dictionary, `words` those of the words' where these are to
-    be leaves though they are no nodes of their own. Two host syncs.
+    Args:
+        nodes: the trees.
+        names: hashes of the label dictionary, int64.
+        words: hashes of the word dictionary, int64, where the words are leaves though they are not
+            nodes of their own.
+
+    Costs two host synchronisations.
     """
     if max(nodes.trees, nodes.width) >> _PLACE_BITS:
         raise TensorMTError(
@@ -97,7 +98,7 @@ def side(nodes: Nodes, names: Tensor, words: Tensor | None = None) -> Side:
         )
     inner, production, position = _productions(nodes, names, words)
     segment = take(nodes.segment, inner)
-    # segment, production and place in one number where they have room: sorting it sorts the nodes
+    # segment, production and place are packed into one integer if they fit: one sort is enough
     bits = nodes.width.bit_length()
     packed = (production << bits) | (inner - take(nodes.offsets, segment))
     if nodes.trees.bit_length() + _NAME_BITS + bits < 64:
@@ -110,45 +111,18 @@ def side(nodes: Nodes, names: Tensor, words: Tensor | None = None) -> Side:
     node = take(nodes.offsets, segment) + (packed & ((1 << bits) - 1))
     starts, sizes = runs(key)
     start, size = (copies(values, sizes, node.shape[0]) for values in (starts, sizes))
-    places = _places(nodes, node, key, position)
-    return Side(nodes.trees, key, segment, start, size, *places, node, None)
-
-
-def joined(nodes: Nodes, names: Tensor, words: Tensor | None, segments: int) -> Side:
-    """Few trees of several sides, one side after the other, as one whose first tree meets all.
-
-    The kernels of such a side with itself are, of each segment: the first tree with each tree, then
-    every other tree with itself, [1+2R,B] end to end. Up to 1,024 nodes.
-    """
-    assert max(nodes.trees, len(nodes)) <= 1 << _TREE_BITS
-    inner, production, position = _productions(nodes, names, words)
-    tree = take(nodes.segment, inner)
-    group = (tree % max(segments, 1)) << _NAME_BITS
-    packed = sort(((group | production) << _TREE_BITS) | inner)
-    node = packed & ((1 << _TREE_BITS) - 1)
-    key = packed >> _TREE_BITS
-    segment = key >> _NAME_BITS
-    # nodes of one production stand tree after tree: all but those of the first meet their own
-    tree = take(nodes.segment, node)
-    own = (key << _TREE_BITS) | tree
-    last = torch.where(tree < segments, (1 << _TREE_BITS) - 1, 0)
-    start = search(own, own - (tree & last))
-    size = search(own, own | last, right=True) - start
-    others = nodes.trees - segments
-    meeting = Meeting(nodes.trees + others, (last == 0) * others, tree)
-    places = _places(nodes, node, key, position)
-    return Side(segments, key, segment, start, size, *places, node, meeting)
+    return Side(nodes.trees, key, segment, start, size, *_places(nodes, node, key, position), node)
 
 
 def _productions(
     nodes: Nodes, names: Tensor, words: Tensor | None
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The inner nodes [m], _NAME_BITS of their productions [m], and positions of all nodes [n]."""
+    """Return inner nodes [m], their productions [m] and the positions of all nodes [n]."""
     name = (1 << _NAME_BITS) - 1
     if words is None:
         return nodes.inner, nodes.inner_productions(names) & name, nodes.position
     own, leaf = take_or(names, nodes.label, 0), take_or(words, nodes.word, 0)
-    tagged = nodes.label >= 0  # a word beside other children has no tag, and is a node
+    tagged = nodes.label >= 0  # a word with siblings has no tag and is a node of its own
     own = torch.where(tagged, own, leaf)
     # every other word is the first child of its tag
     grows = tagged & (nodes.word >= 0)
@@ -162,12 +136,15 @@ def _productions(
 def _places(
     nodes: Nodes, node: Tensor, key: Tensor, position: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Level, context and above of a `Side`, from its nodes [m], their keys, and all positions."""
+    """Return level, context and above of a `Side` from its nodes [m] and keys [m].
+
+    position: that of all nodes [n].
+    """
     count = node.shape[0]
-    number = node.new_full((len(nodes) + 1,), count)  # a spare one stands above the roots
+    number = node.new_full((len(nodes) + 1,), count)  # the additional cell is the roots' parent
     number.scatter_(0, node, torch.arange(count, device=node.device))
     above = take(number, take(nodes.up, node))
-    # pairs are of one segment, so it may fall out of the key
+    # the shift may drop the segment from the key: pairs are always of one segment
     context = take(torch.cat([key, key.new_full((1,), -1)]), above) << _PLACE_BITS
     level = take(nodes.depth, node).neg_().add_(nodes.width)
     short = torch.uint8 if nodes.width < 1 << 8 else torch.int32
@@ -183,47 +160,54 @@ def log_kernel(
     decay: float,
     first: int = 1,
     visit: Visit | None = None,
+    *,
+    band: int = _BAND,
+    group: int = _GROUP,
 ) -> Tensor:
-    """log K of each pair of trees (tree i of a, tree i of b), float64 [B]; -inf for K = 0.
+    """Return log K of tree i of a and tree i of b for each i, float64 [B]; -inf for K = 0.
 
-    A side of `joined` with itself gives all its kernels.
-
-    `first` is the number of the first tree, for errors. `visit` is called with all node pairs, band
-    by band: the numbers of their nodes among those of a and of b, and log C, [p] each.
+    Args:
+        a: B trees.
+        b: B trees.
+        decay: factor of each production, as in the module docstring.
+        first: number of the first tree, for error messages.
+        visit: called with all node pairs, band by band: their indices among the nodes of a and
+            of b, and log C, [p] each.
+        band: pairs per band, see the module docstring.
+        group: pairs per group.
     """
     low, count = _matches(a, b)
     sizes = count.new_zeros(a.trees).index_add_(0, a.segment, count).tolist()
-    kernels = a.trees if a.meeting is None else a.meeting.kernels
-    peak = count.new_full((kernels,), -math.inf, dtype=torch.float64)
+    peak = count.new_full((a.trees,), -math.inf, dtype=torch.float64)
     total = torch.zeros_like(peak)
-    for start, stop in _groups(sizes, first):
+    for start, stop in _groups(sizes, first, group):
         number = sum(sizes[start:stop])
-        whole = stop - start == len(sizes) and number <= _BAND
+        whole = stop - start == len(sizes) and number <= band
         rows = None if whole else _deepest_first(a, start, stop)
-        _add_pairs(a, b, low, count, rows, number, math.log(decay), peak, total, visit)
+        _add_pairs(a, b, low, count, rows, number, band, math.log(decay), peak, total, visit)
     return peak + total.log()
 
 
 def _deepest_first(a: Side, start: int, stop: int) -> Tensor:
-    """The inner nodes of the segments start…stop-1, by depth."""
+    """The inner nodes of the segments start…stop-1, by decreasing depth."""
     rows = nonzero((a.segment >= start) & (a.segment < stop))
     return take(rows, argsort(take(a.level, rows)))
 
 
 def _matches(a: Side, b: Side) -> tuple[Tensor, Tensor]:
-    """For each inner node of a: the first node of b with its key, and the number of these."""
+    """For each inner node of a: the first node of b with the same key, and how many there are."""
     if a is b:
         return a.start, a.size
     low = search(b.key, a.key)
-    # one spare key at the end, which equals none, stands for all that lie behind the last
+    # an additional key, equal to none, for the index one past the end
     keys = torch.cat([b.key, b.key.new_full((1,), -1)])
     sizes = torch.cat([b.size, b.size.new_zeros(1)])
     return low, torch.where(take(keys, low) == a.key, take(sizes, low), 0)
 
 
-def _groups(sizes: list[int], first: int) -> Iterator[tuple[int, int]]:
-    """Cut segments into groups of at most _GROUP pairs, given the pairs of each: from, to."""
-    if sum(sizes) <= _GROUP:
+def _groups(sizes: list[int], first: int, most: int) -> Iterator[tuple[int, int]]:
+    """Split segments into groups of at most so many pairs, given the pairs of each: start, stop."""
+    if sum(sizes) <= most:
         yield 0, len(sizes)
         return
     largest = max(sizes)
@@ -235,7 +219,7 @@ def _groups(sizes: list[int], first: int) -> Iterator[tuple[int, int]]:
         )
     start = pairs = 0
     for stop, size in enumerate(sizes):
-        if pairs and pairs + size > _GROUP:
+        if pairs and pairs + size > most:
             yield start, stop
             start, pairs = stop, 0
         pairs += size
@@ -249,6 +233,7 @@ def _add_pairs(
     count: Tensor,
     rows: Tensor | None,
     pairs: int,
+    band: int,
     log_decay: float,
     peak: Tensor,
     total: Tensor,
@@ -256,28 +241,28 @@ def _add_pairs(
 ) -> None:
     """Add exp S of all pairs of the inner nodes rows [m] of a to total · eᵖᵉᵃᵏ.
 
-    None: all rows at once, the first that are added. Where rows are several bands of pairs, the
-    deepest come first. `low` and `count` are the matches of a's inner nodes; peak and total, one
-    for each kernel, are changed in place.
+    rows None: all rows in one band, with nothing added before. Otherwise the deepest rows come
+    first. `low` and `count` are the matches of a's inner nodes; peak and total [B] are changed in
+    place.
     """
     if rows is not None:
         low, count = take(low, rows), take(count, rows)
     ends = count.cumsum(0)
-    # pair (x, y) is number base(x) + y; one more cell takes what goes above the roots
+    # pair (x, y) has the index base(x) + y; one more cell receives what roots pass on
     base = count.new_full((a.key.shape[0] + 1,), pairs - b.key.shape[0])
     if rows is None:
         torch.sub(ends - count, low, out=base[:-1])
     else:
         base.scatter_(0, rows, ends - count - low)
     scores = count.new_full((pairs + 1,), log_decay, dtype=torch.float64)
-    zero = scores.new_zeros(())  # logaddexp(S, 0) is softplus without torch's cut above 20
-    for start, stop, before, after in _bands(ends, pairs):
+    zero = scores.new_zeros(())  # logaddexp(S, 0) is softplus without torch's threshold at 20
+    for start, stop, before, after in _bands(ends, pairs, band):
         x = owners(count[start:stop], after - before)
         if rows is not None:
             x = take(rows[start:stop], x)
         y = torch.arange(before, after, device=x.device).sub_(take(base, x))
 
-        # child pairs that feed a parent pair, the deepest first
+        # child pairs that contribute to a parent pair, the deepest first
         child = nonzero(take(a.context, x) == take(b.context, y))
         level = take(a.level, take(x, child))
         order = argsort(level)
@@ -289,28 +274,27 @@ def _add_pairs(
             scores.index_add_(0, above, torch.logaddexp(take(scores, below), zero))
 
         owner = take(a.segment, x)
-        if a.meeting is not None:
-            owner = take(a.meeting.row, x).add_(take(a.meeting.column, y))
         done = scores[before:after]
         if visit is not None:
             visit(x, y, done)
         higher = peak.scatter_reduce(0, owner, done, "amax")
         if rows is not None:
-            # -inf is no peak yet: the total is 0, and stays so
+            # the difference is NaN while the peak is -inf: the total is 0 and stays 0
             total.mul_((peak - higher).nan_to_num_(0.0).exp_())
         total.index_add_(0, owner, (done - take(higher, owner)).exp_())
         peak.copy_(higher)
 
 
-def _bands(ends: Tensor, pairs: int) -> Iterator[tuple[int, int, int, int]]:
-    """Cut rows into bands of about _BAND pairs: rows from, to and pairs from, to.
+def _bands(ends: Tensor, pairs: int, band: int) -> Iterator[tuple[int, int, int, int]]:
+    """Split rows into bands of about `band` pairs: first and last row, first and last pair.
 
-    `ends` [m] are the running sums of the rows' pairs. One host sync where bands are several.
+    `ends` [m] are the cumulative numbers of pairs. One host synchronisation if there are several
+    bands.
     """
-    if pairs <= _BAND:
+    if pairs <= band:
         yield 0, ends.shape[0], 0, pairs
         return
-    marks = torch.arange(_BAND, pairs, _BAND, device=ends.device)
+    marks = torch.arange(band, pairs, band, device=ends.device)
     rows = search(ends, marks) + 1
     after = take(ends, rows - 1)
     cuts = torch.stack([rows, after], 1).tolist()

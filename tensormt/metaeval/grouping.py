@@ -21,6 +21,7 @@ import torch
 from torch import Tensor
 
 from tensormt.errors import TensorMTError
+from tensormt.kernels.backend import on_cpu
 from tensormt.kernels.kendall import round_for_ties
 from tensormt.metaeval import pairs
 from tensormt.metaeval.calibration import calibrated_accuracy
@@ -144,8 +145,8 @@ def document_means(scores: Tensor, documents: Tensor, count: int) -> Tensor:
     documents int64 [N] is the number of each segment's document, count is D; NaN without a score.
     Means that are equal on paper are equal here (`round_for_ties`): the last bit breaks no tie.
     """
-    here = documents.device.type == "cpu"  # elsewhere the device says it itself
-    inside = not here or bool(((documents >= 0) & (documents < count)).all())
+    # on other devices indexing itself raises, without a synchronisation here
+    inside = not on_cpu(documents) or bool(((documents >= 0) & (documents < count)).all())
     if documents.shape != scores.shape[-1:] or not inside:
         raise TensorMTError(
             f"documents of shape {list(documents.shape)} for scores of shape {list(scores.shape)}:"

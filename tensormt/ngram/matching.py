@@ -29,7 +29,7 @@ __all__ = ["joint_statistics", "matches"]
 class _Rows:
     """The facts of some rows of the references."""
 
-    def __init__(self, refs: References, rows: Tensor | slice) -> None:
+    def __init__(self, refs: References, rows: Tensor) -> None:
         self._refs, self._rows = refs, rows
         self.lengths, self.number = refs.lengths[:, rows], refs.number[rows]
 
@@ -39,17 +39,19 @@ class _Rows:
 
 
 def matches(
-    hyp: TokenBatch, refs: References, max_order: int
-) -> Iterator[tuple[Tensor | slice, MatchTable]]:
-    """Rows [b] and their comparison, part by part; every segment is in exactly one part.
+    hyp: TokenBatch, refs: References, max_order: int, longest: int = LONGEST
+) -> Iterator[tuple[Tensor, MatchTable]]:
+    """Yield the segments of a part, int64 [b], and their comparison, part by part.
 
-    Segments of similar length share a part. One host sync a part (its longest segments).
+    Segments of similar length form a part; every segment is in exactly one. Those with more than
+    `longest` tokens are sorted, all others compared token by token; at most LONGEST. One host
+    synchronisation per part (its longest segments).
     """
     tokens = tailed(refs.align(hyp))
-    longest = torch.maximum(hyp.lengths, refs.lengths.amax(0))
-    for rows, size in parts(longest, len(refs)):
+    sizes = torch.maximum(hyp.lengths, refs.lengths.amax(0))
+    for rows, size in parts(sizes, len(refs), longest):
         lengths, starts = hyp.lengths[rows], hyp.starts[rows]
-        if size > LONGEST:
+        if size > longest:
             found = _sorted(hyp[rows], [stream[rows] for stream in refs], max_order)
         else:
             found = compare(columns(tokens, starts, lengths, 0), refs.columns(rows), max_order)

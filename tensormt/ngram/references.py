@@ -115,7 +115,7 @@ class References(Sequence[TokenBatch]):
         """All streams, one after the other."""
         return TokenBatch.concat(self.streams)
 
-    def _sorted(self, rows: Tensor | slice, max_order: int) -> Tensor:
+    def _sorted(self, rows: Tensor, max_order: int) -> Tensor:
         """`distinct` of some segments by sorting all n-grams of all their references."""
         places = torch.arange(len(self) * self.segments, device=self.device)
         places = places.view(len(self), self.segments)[:, rows]
@@ -152,7 +152,7 @@ class References(Sequence[TokenBatch]):
         starts = torch.stack([stream.starts for stream in self.streams]) + before[:, None]
         return tailed(tokens.to(self._column_type)), starts
 
-    def columns(self, rows: Tensor | slice) -> Tensor:
+    def columns(self, rows: Tensor) -> Tensor:
         """The references of the segments rows [b] as columns [R,T+1,b], the last row padding."""
         tokens, starts = self._flat
         return columns(tokens, starts[:, rows], self.lengths[:, rows], 1, spare=1)

@@ -28,6 +28,7 @@ from torch.nn.functional import pad as padded
 
 from tensormt.errors import TensorMTError
 from tensormt.kernels import hashing
+from tensormt.kernels.backend import on_cpu
 from tensormt.kernels.ngrams import Order, compare, different, share
 from tensormt.metric import Metric
 from tensormt.ngram.base import NgramMetric
@@ -36,9 +37,8 @@ from tensormt.train.special_tokens import Ids, SpecialIds, by_values, warn_if_em
 
 __all__ = ["scores", "statistics"]
 
-# cells compared at a time: what stays in a CPU's cache; elsewhere what fills the device
-_CELLS = {"cpu": 1 << 20}
-_MOST_CELLS = 1 << 28
+# cells compared at a time: they fit a CPU's cache; other devices need more to be busy
+_CPU_CELLS, _DEVICE_CELLS = 1 << 20, 1 << 28
 _SPAN = 1 << 21  # widest range of ids that is numbered anew: larger than vocabularies are
 
 
@@ -76,7 +76,7 @@ def statistics(
     size, number, width = samples.shape
     streams, other = refs.shape[1:]
     step = number * max(width, 1) * (streams * (other + 1) + width)
-    step = max(_CELLS.get(hyp.device.type, _MOST_CELLS) // max(step, 1), 1)
+    step = max((_CPU_CELLS if on_cpu(hyp) else _DEVICE_CELLS) // max(step, 1), 1)
     parts = [
         _counted(
             counter, samples[rows], refs[rows], ours[rows], theirs[rows], prefixes, per_reference

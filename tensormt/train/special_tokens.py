@@ -20,6 +20,7 @@ import torch
 from torch import Tensor
 
 from tensormt.errors import TensorMTError
+from tensormt.kernels.backend import on_cpu
 
 __all__ = [
     "IGNORED",
@@ -134,7 +135,7 @@ def _to_front(ids: Tensor, kept: Tensor, number: Tensor) -> Tensor:
 
 def by_values(ids: Tensor) -> bool:
     """Whether the values of a tensor may be looked at: on the host, and not while compiling."""
-    return ids.device.type == "cpu" and not torch.compiler.is_compiling()
+    return on_cpu(ids) and not torch.compiler.is_compiling()
 
 
 def warn_if_empty(lengths: Tensor) -> None:

@@ -1,156 +1,162 @@
-"""arrays, sorting, hashing, dictionary, nodes, lengths: the small rooms below everything."""
+"""Every operation against plain Python, on a CPU (numpy) and on a pretended device (torch)."""
 
-import pickle
-import random
-
-import numpy as np
-import pyarrow as pa
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from pretend import Away, Watch, home
 
-from tensormt.formulas import brevity_penalty
-from tensormt.kernels import backend, hashing
-from tensormt.kernels.lengths import closest
-from tensormt.kernels.nodes import Nodes
-from tensormt.text.dictionary import Dictionary
+from tensormt.kernels import backend
 
 values = st.lists(st.integers(-5, 5), max_size=40)
+INTEGERS = [torch.uint8, torch.int16, torch.int32, torch.int64]
 
 
-def tensor(numbers):
-    return torch.tensor(numbers, dtype=torch.int64)
+def tensor(numbers, dtype=torch.int64):
+    return torch.tensor(numbers, dtype=dtype)
+
+
+def on_both(function, *tensors):
+    """The result on a CPU, after checking that the device gives the same tensors there."""
+    found = function(*tensors)
+    with Watch():
+        there = function(*(t.to("cuda") for t in tensors))
+    results = (f if isinstance(f, tuple) else (f,) for f in (found, there))
+    for here, away in zip(*results, strict=True):
+        assert isinstance(here, torch.Tensor)
+        assert isinstance(away, Away)
+        assert here.dtype == away.dtype
+        assert here.shape == away.shape
+        assert torch.equal(here, home(away))
+    return found
 
 
 @given(values, values)
-def test_numpy_and_torch_paths_agree(first, second):
-    """The CPU path (numpy) and the device path (torch) give equal results, both the plain ones."""
-    a, b = tensor(first), tensor(second)
-    ordered = tensor(sorted(first))
-    results = []
-    for away in (False, True):
-        with Watch():
-            x, y, z = (t.to("cuda") if away else t for t in (a, b, ordered))
-            found = [
-                backend.sort(x),
-                backend.argsort(x),
-                backend.search(z, y),
-                backend.search(z, y, right=True),
-                backend.nonzero(x > 0),
-                *backend.runs(z),
-                *backend.repeat(y.clamp(min=0)),
-                backend.copies(y, y.clamp(min=0)),
-            ]
-            assert all(isinstance(t, Away) == away for t in found)
-            results.append([home(t).tolist() for t in found])
-    assert results[0] == results[1]
+def test_sorting_searching_and_repeating(first, second):
+    a, b, ordered = tensor(first), tensor(second), tensor(sorted(first))
     sizes = [max(n, 0) for n in second]
+    counts = b.clamp(min=0)
     starts = [i for i, n in enumerate(sorted(first)) if not i or sorted(first)[i - 1] != n]
-    expected = [
-        sorted(first),
-        sorted(range(len(first)), key=first.__getitem__),
-        [sum(o < n for o in first) for n in second],
-        [sum(o <= n for o in first) for n in second],
-        [i for i, n in enumerate(first) if n > 0],
-        starts,
-        [first.count(sorted(first)[i]) for i in starts],
-        [owner for owner, size in enumerate(sizes) for _ in range(size)],
-        [number for size in sizes for number in range(size)],
-        [size for size in sizes for _ in range(size)],
-    ]
-    assert results[0] == expected
-
-
-def test_mix_is_splitmix64():
-    """The finaliser with Python integers, and no collision on a million neighbours."""
-
-    def reference(z):
-        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
-        z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64
-        return z ^ (z >> 31)
-
-    rng = random.Random(1)
-    numbers = [rng.getrandbits(64) for _ in range(100)]
-    signed = [n - 2**64 if n >= 2**63 else n for n in numbers]
-    keys = tensor(signed)
-    for device in ("cpu", "cuda"):
-        with Watch():
-            mixed = home(hashing.mix(keys.to(device))).tolist()
-        assert [n % 2**64 for n in mixed] == [reference(n) for n in numbers]
-    assert len(np.unique(hashing.mix(torch.arange(1_000_000)).numpy())) == 1_000_000
-
-
-def test_pairs_are_ordered():
-    a, b = torch.arange(300)[:, None], torch.arange(300)[None]
-    assert len(np.unique(hashing.pair(a, b).numpy())) == 300 * 300
-
-
-@given(st.lists(st.text(max_size=6)), st.lists(st.text(max_size=6)))
-def test_dictionaries(first, second):
-    texts = [text.encode("utf-8", "ignore").decode() for text in (*first, *second)]
-    first, second = texts[: len(first)], texts[len(first) :]
-    ids, names = Dictionary.encode(first)
-    assert [names[i] for i in ids] == first
-    assert len(names) == len(set(first))
-    other_ids, others = Dictionary.encode(second)
-    assert [others[i] for i in other_ids] == second
-    hashes = dict(zip(names.strings, names.hashes.tolist(), strict=True))
-    for string, value in zip(others.strings, others.hashes.tolist(), strict=True):
-        assert hashes.setdefault(string, value) == value
-    assert len(set(hashes.values())) == len(hashes)
-    merged, maps = Dictionary.merge([names, others])
-    assert [merged[i] for i in maps[0]] == names.strings
-    assert [merged[i] for i in maps[1]] == others.strings
-
-
-def test_dictionary_of_a_sliced_array():
-    array = pa.array(["a", "bb", "ccc", "dd"])[1:3]
-    assert torch.equal(Dictionary(array).hashes, Dictionary(["bb", "ccc"]).hashes)
-    assert pickle.loads(pickle.dumps(Dictionary(["x", "y"]))).strings == ["x", "y"]
-
-
-def test_nodes_without_given_depth_or_position():
-    """Pointer jumping gives the depths that a recursion gives, siblings count in node order."""
-    rng = random.Random(4)
-    parent = [-1] + [rng.randrange(i) for i in range(1, 60)] + [-1, 60, 61, 60]
-    depth = [0] * len(parent)
-    for node, above in enumerate(parent):
-        depth[node] = 1 + (depth[above] if above >= 0 else 0)
-    nodes = Nodes(tensor(parent), tensor(parent), tensor(parent), tensor([0, 60, 60, 64]), 60)
-    assert nodes.depth.tolist() == depth
-    position = [
-        sum(other == above for other in parent[:node]) if above >= 0 else 0
-        for node, above in enumerate(parent)
-    ]
-    assert nodes.position.tolist() == position
-    assert nodes.segment.tolist() == [0] * 60 + [2] * 4
-    height = [1] * len(parent)
-    for node in reversed(range(len(parent))):
-        if parent[node] >= 0:
-            height[parent[node]] = max(height[parent[node]], height[node] + 1)
-    assert nodes.height.tolist() == height
-
-
-@given(st.integers(0, 9), st.lists(st.integers(0, 9), min_size=1, max_size=4))
-def test_closest_length(hyp, refs):
-    present = [ref for ref in refs if ref]
-    expected = min((abs(ref - hyp), ref) for ref in present)[1] if present else 0
-    assert closest(tensor([hyp]), tensor([refs])).tolist() == [expected]
-
-
-def test_brevity_penalty():
-    """Papineni et al. 2002: 1 at equal length, exp(1 - r/c) below it."""
-    penalty = brevity_penalty(tensor([5, 4, 10, 0]), tensor([5, 5, 5, 5]))
-    assert penalty.tolist() == pytest.approx([1, 0.7788007830714049, 1, 0])
+    for found, expected in (
+        (on_both(backend.sort, a), sorted(first)),
+        (on_both(backend.argsort, a), sorted(range(len(first)), key=first.__getitem__)),
+        (on_both(backend.search, ordered, b), [sum(o < n for o in first) for n in second]),
+        (
+            on_both(lambda x, y: backend.search(x, y, right=True), ordered, b),
+            [sum(o <= n for o in first) for n in second],
+        ),
+        (on_both(lambda x: backend.nonzero(x > 0), a), [i for i, n in enumerate(first) if n > 0]),
+        (on_both(backend.copies, b, counts), [size for size in sizes for _ in range(size)]),
+        (on_both(backend.runs, ordered)[0], starts),
+        (on_both(backend.runs, ordered)[1], [first.count(sorted(first)[i]) for i in starts]),
+        (on_both(backend.repeat, counts)[0], [i for i, n in enumerate(sizes) for _ in range(n)]),
+        (on_both(backend.repeat, counts)[1], [number for n in sizes for number in range(n)]),
+    ):
+        assert found.tolist() == expected
 
 
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 6)), max_size=12))
 def test_ranges(items):
-    first, sizes = (torch.tensor([i[k] for i in items], dtype=torch.int64) for k in (0, 1))
+    first, sizes = (tensor([item[k] for item in items]) for k in (0, 1))
     expected = [start + k for start, size in items for k in range(size)]
-    assert backend.ranges(first, sizes).tolist() == expected
+    assert on_both(backend.ranges, first, sizes).tolist() == expected
+
+
+@given(values, st.sampled_from(INTEGERS[1:]))
+def test_comparisons(numbers, dtype):
+    row = tensor(numbers, dtype)
+    column = row[:, None]
+    same = [[a == b for b in numbers] for a in numbers]
+    assert on_both(backend.equal, column, row).tolist() == same
+    found = on_both(backend.bytes_equal, column, row)
+    assert found.dtype == torch.uint8
+    assert found.tolist() == [[int(cell) for cell in line] for line in same]
+    assert on_both(lambda x: backend.less(x, 2), row).tolist() == [n < 2 for n in numbers]
+    counted = on_both(lambda x: backend.count_below(x, [-2, 0, 4]), row)
+    assert counted.dtype == torch.int8
+    assert counted.tolist() == [sum(n < bound for bound in (-2, 0, 4)) for n in numbers]
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_picking_values(dtype):
+    table = torch.arange(24).to(dtype).view(2, 3, 4)
+    index = tensor([3, 0, 0])
+    assert torch.equal(on_both(backend.take_columns, table, index), table[..., [3, 0, 0]])
+    turned = on_both(backend.transpose, table)
+    assert turned.is_contiguous()
+    assert torch.equal(turned, table.mT)
+    assert torch.equal(on_both(backend.take, table[0], index % 3), table[0][[0, 0, 0]])
+    flat = table.flatten()
+    picked = on_both(lambda x, i: backend.take_or(x, i, 7), flat, tensor([-1, 5, 23, -1]))
+    assert picked.tolist() == [7, 5, 23, 7]
+    starts = tensor([20, 0, 7])
+    for device in ("cpu", "cuda"):
+        with Watch():
+            rows = home(backend.rows_at(flat.to(device), starts.to(device), 5))
+        assert rows.shape == (3, 5)
+        assert rows[:, :4].tolist() == [[start + k for k in range(4)] for start in (20, 0, 7)]
+        assert rows[1:, 4].tolist() == [4, 11]  # beyond the end the value is undefined
+
+
+@given(st.lists(st.lists(st.integers(-9, 9), min_size=1, max_size=6), min_size=1, max_size=8))
+def test_sums_of_runs(runs):
+    flat = tensor([n for run in runs for n in run])
+    starts = tensor([sum(map(len, runs[:k])) for k in range(len(runs))])
+    table = torch.stack([flat, -flat])
+    expected = [sum(run) for run in runs]
+    found = on_both(backend.sum_runs, table, starts)
+    assert found.tolist() == [expected, [-n for n in expected]]
+
+
+def test_sorting_rows():
+    table = tensor([[3, -1, 2], [0, 0, -5]])
+    for device in ("cpu", "cuda"):
+        with Watch():
+            found = backend.sort_rows(table.clone().to(device))
+        assert home(found).tolist() == [[-1, 2, 3], [-5, 0, 0]]
+
+
+@given(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=40), st.integers(0, 60))
+def test_sorting_the_whole_range(numbers, shift):
+    """Values of any size and spread, with repetitions: sorted and stable."""
+    numbers = [number >> shift for number in numbers] * 2
+    assert backend.sort(tensor(numbers)).tolist() == sorted(numbers)
+    expected = sorted(range(len(numbers)), key=numbers.__getitem__)
+    assert backend.argsort(tensor(numbers)).tolist() == expected
+
+
+@given(st.integers(1, 9), st.lists(st.tuples(st.integers(0, 8), st.integers(-9, 9)), max_size=60))
+def test_sorting_within_groups(groups, pairs):
+    """Two sides: the values of each group are ascending, group by group."""
+    pairs = [(group % groups, value) for group, value in pairs]
+    sides = [sorted(pairs[::2], key=lambda p: p[0]), sorted(pairs[1::2], key=lambda p: p[0])]
+    columns = [tensor([p[k] for p in side]) for side in sides for k in (1, 0)]
+    ordered, group, start = on_both(
+        lambda a, b, c, d: backend.sort_groups([(a, b), (c, d)], groups), *columns
+    )
+    expected = sorted(pairs)
+    assert ordered.tolist() == [value for _, value in expected]
+    assert group.tolist() == [group for group, _ in expected]
+    assert start.tolist() == [sum(p[0] < g for p in pairs) for g in range(groups)]
+    edges = on_both(backend.run_edges, ordered, start)
+    if pairs:
+        assert edges[:-1].tolist() == [expected.index(p) for p in dict.fromkeys(expected)]
+
+
+def test_devices_and_layouts():
+    plain = torch.zeros(2)
+    assert backend.on_cpu(plain)
+    assert backend.is_readable(plain)
+    assert not backend.is_readable(plain.to_sparse())
+    assert not backend.is_readable(torch.zeros(2, device="meta"))
     with Watch():
-        found = backend.ranges(first.to("cuda"), sizes.to("cuda"))
-    assert home(found).tolist() == expected
+        there = plain.to("cuda")
+        assert not backend.on_cpu(there)
+        assert backend.is_readable(there)
+
+
+def test_compiled_comparison_is_plain_torch():
+    """torch.compile traces the operations of the device, without a graph break."""
+    left, right = torch.arange(6, dtype=torch.int16)[:, None], torch.arange(9, dtype=torch.int16)
+    compiled = torch.compile(backend.bytes_equal, backend="eager", fullgraph=True)
+    assert torch.equal(compiled(left, right), backend.bytes_equal(left, right))

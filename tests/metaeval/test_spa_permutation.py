@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from tensormt.errors import TensorMTError
-from tensormt.metaeval.resample import swaps
-from tensormt.metaeval.spa import signs
-from tensormt.metaeval.spa_permutation import exchange_spa
+from tensormt.metaeval.resample import BLOCK, swaps
+from tensormt.metaeval.spa import PERMUTATIONS, signs
+from tensormt.metaeval.spa_permutation import SHARE, exchange_spa
 
 NAN = float("nan")
 SHAPES = {"both": (4, 9), "systems": (4, 1), "segments": (1, 9)}
@@ -96,12 +96,15 @@ def test_equal_to_exchanged_tables(units, permutations, gaps):
         assert found.values[k].item() == pytest.approx(expected, abs=1e-12)
 
 
-def test_chunks_of_draws_change_nothing(monkeypatch):
+def test_chunks_of_draws_change_nothing():
+    """The more metrics there are, the fewer draws fit a chunk; the draws are the same."""
     human = tied(1, (4, 9))
-    metrics = torch.stack([human + tied(seed, (4, 9), 20) for seed in (2, 3)])
-    together = exchange_spa(human, metrics, resamples=20).null
-    monkeypatch.setattr("tensormt.metaeval.spa_permutation.SHARE", 1 << 22)
-    assert torch.equal(exchange_spa(human, metrics, resamples=20).null, together)
+    metrics = torch.stack([human + tied(seed, (4, 9), 20) for seed in range(2, 10)])
+    draws = 3 * BLOCK // (SHARE * len(human) * len(metrics) * PERMUTATIONS)
+    assert draws > 10
+    many = exchange_spa(human, metrics, resamples=draws).null
+    two = exchange_spa(human, metrics[:2], resamples=draws).null
+    assert torch.allclose(many[:, :2, :2], two, rtol=0, atol=1e-12)
 
 
 def test_the_same_metric_twice_and_wrong_units():

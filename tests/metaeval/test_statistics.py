@@ -101,9 +101,7 @@ FORMULAS = {
 }
 
 
-@pytest.mark.parametrize("block", [1, 1 << 22])
-def test_pairs_and_their_formulas(monkeypatch, block):
-    monkeypatch.setattr(pairs, "BLOCK", block)
+def test_pairs_and_their_formulas():
     human, metric = tied(1, (3, 2, 17)), tied(2, (3, 2, 17), 9)
     counted = metaeval.count_pairs(human, metric)
     for i, j in itertools.product(range(3), range(2)):
@@ -119,6 +117,21 @@ def test_pairs_and_their_formulas(monkeypatch, block):
         for name, formula in FORMULAS.items():
             ours = getattr(metaeval, name)(human, metric)[i, j].item()
             assert ours == pytest.approx(formula(**counts), abs=1e-14)
+
+
+def test_blocks_change_nothing():
+    """More cells than a block has: many rows, or with a least gap all pairs of many items."""
+    human, metric = tied(1, (4, 900)), tied(2, (4, 900), 9)
+    times = pairs.BLOCK // human.numel() + 1
+    alone = metaeval.count_pairs(human, metric).stacked()
+    many = metaeval.count_pairs(human.repeat(times, 1), metric.repeat(times, 1)).stacked()
+    assert torch.equal(many, alone.repeat(times, 1))
+    assert human.numel() * 900 > pairs.BLOCK
+    gap = pairs.count_pairs_apart(human, metric, least_gap=0.2)
+    for k in range(4):
+        one, two = human[k, :, None] - human[k], metric[k, :, None] - metric[k]
+        for counted, kind in ((gap.concordant, two > 0), (gap.discordant, two < 0)):
+            assert counted[k] == (kind & (one >= 0.2)).sum()
 
 
 @settings(max_examples=60, deadline=None)

@@ -7,8 +7,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tensormt.ngram import frequencies
 from tensormt.ngram.count_table import CountTable
+from tensormt.ngram.frequencies import Frequencies
 from tensormt.text.tokens import TokenBatch
 
 # few different keys, some of them seen hundreds of times
@@ -45,16 +45,29 @@ def test_a_tally_is_a_counter(parts):
     assert whole.size == 9 * len(total) + 16 * whole.large_keys.shape[0]
 
 
-@pytest.mark.parametrize("least", [1, 50, 1 << 20])
-def test_pieces_of_any_size_give_one_table(monkeypatch, least):
-    """N-grams that wait are merged in sooner or later; the counts are those of all text at once."""
+@pytest.mark.parametrize("every", [1, 7, 1000])
+def test_pieces_of_any_size_give_one_table(every):
+    """N-grams are merged when the tables are read; the counts are those of all text at once."""
     lines = [f"a b {k % 7} c d {k % 3}" for k in range(400)]
-    whole = frequencies.Frequencies(3).add([TokenBatch.from_text(lines)])
-    monkeypatch.setattr(frequencies, "_LEAST", least)
-    pieces = frequencies.Frequencies(3)
-    for k in range(0, 400, 9):
+    whole = Frequencies(3).add([TokenBatch.from_text(lines)])
+    pieces = Frequencies(3)
+    for number, k in enumerate(range(0, 400, 9)):
         pieces.add([TokenBatch.from_text(lines[k : k + 9])])
+        if number % every == 0:
+            assert pieces.tables[0][1].max() == min(k + 9, 400)
     for (keys, counts), (own, number) in zip(whole.tables, pieces.tables, strict=True):
         assert torch.equal(keys, own)
         assert torch.equal(counts, number)
     assert whole.tables[0][1].max() == 400
+
+
+def test_more_than_a_million_ngrams():
+    """So many are merged as they are added, before the tables are read."""
+    lines = [f"a b {k % 7} c d {k % 3}" for k in range(40_000)]
+    batch, one = TokenBatch.from_text(lines), TokenBatch.from_text(["a b"])
+    found = Frequencies(3).add([one]).add([batch, batch]).add([one])
+    once = Frequencies(3).add([batch])
+    for order, (keys, counts) in enumerate(found.tables):
+        assert torch.equal(keys, once.tables[order][0])
+        extra = torch.isin(keys, Frequencies(3).add([one]).tables[order][0]).to(torch.int64)
+        assert torch.equal(counts, 2 * once.tables[order][1] + 2 * extra)

@@ -8,10 +8,8 @@ import pytest
 import torch
 from pretend import Away, Watch, home
 
-from tensormt.kernels.ngrams import clipped_matches
 from tensormt.ngram import BLEU, BM, BMA, NIST, NM
 from tensormt.ngram.base import NgramMetric
-from tensormt.ngram.bleu import bleu
 from tensormt.ngram.reference_overlap import match_shares, reference_shares
 from tensormt.ngram.references import References
 from tensormt.text.tokens import TokenBatch
@@ -73,19 +71,3 @@ def test_references_move() -> None:
     assert torch.equal(home(there), BLEU().statistics(hyp, refs))
     assert torch.equal(home(shares[0]), reference_shares(refs))
     assert torch.equal(home(shares[1]), match_shares(hyp, refs))
-
-
-def test_id_tensors_never_wait_for_the_device() -> None:
-    ids = torch.tensor([[1, 2, 3, 1, 2], [4, 4, 4, 0, 0]])
-    refs = torch.tensor([[[1, 2, 3, 4], [3, 1, 2, 0]], [[4, 4, 0, 0], [4, 5, 0, 0]]])
-    lengths, widths = torch.tensor([5, 3]), torch.tensor([[4, 3], [2, 2]])
-    expected = clipped_matches(ids, lengths, refs, widths, 2)
-    assert expected.tolist() == [[3, 3], [2, 1]]
-    with Watch() as watch:
-        there = [part.to("cuda") for part in (ids, lengths, refs, widths)]
-        matched = clipped_matches(*there, 2)
-        score = bleu(matched, matched + 1, there[1], there[1])
-    assert isinstance(matched, Away)
-    assert isinstance(score, Away)
-    assert torch.equal(home(matched), expected)
-    assert not watch.syncs, watch.syncs

@@ -35,7 +35,8 @@ def test_the_whole_path_stays_on_the_device():
         for copies in (1, 20):
             watch.syncs.clear()
             trees = Parser(network, "there", hyphens=True).parse(TEXT * copies)
-            assert sum(watch.syncs.values()) == 3 + 5, watch.syncs
+            # a constant number per batch of sentences: nothing is read sentence by sentence
+            assert sum(watch.syncs.values()) <= 10, watch.syncs
             here = expected.parse(TEXT * copies).nodes
             for name in ("label", "parent", "word", "offsets"):
                 there = getattr(trees.nodes, name)

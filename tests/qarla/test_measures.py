@@ -11,7 +11,7 @@ from qarla.beds import OPTIONS, members, oracle_king, oracle_queen, random_bed, 
 
 from tensormt import qarla
 from tensormt.errors import TensorMTError
-from tensormt.qarla import chunks
+from tensormt.qarla.chunks import COMPARISONS
 
 
 # ---------------------------------------------------------------- equality with the oracles
@@ -66,12 +66,19 @@ def test_masked_equals_truncated_case_by_case():
     torch.testing.assert_close(kings, wins / models, rtol=0, atol=1e-15)
 
 
-def test_chunks_change_nothing(monkeypatch):
-    am, mm, aa, *_ = random_bed(3, cases=7, metrics=4)
-    whole = qarla.queen_sets(am, mm), qarla.king_sets(am, mm), qarla.jack_sets(am, mm, aa)
-    monkeypatch.setattr(chunks, "COUNTERS", 1)
-    parts = qarla.queen_sets(am, mm), qarla.king_sets(am, mm), qarla.jack_sets(am, mm, aa)
-    assert all(torch.equal(x, y) for x, y in zip(whole, parts, strict=True))
+@pytest.mark.parametrize("ragged", [False, True])
+def test_chunks_change_nothing(ragged):
+    """Seven cases two hundred times over need several chunks, and have the measures of seven."""
+    *bed, models, peers = random_bed(3, ragged, cases=7, metrics=4)
+    masks = {"model_mask": models, "peer_mask": peers} if ragged else {}
+    times = 200
+    assert times * 7 * bed[0].shape[1] * bed[0].shape[2] ** 3 > 2 * COMPARISONS
+    many = [part.repeat(times, 1, 1, 1) for part in bed]
+    more = {name: mask.repeat(times, 1) for name, mask in masks.items()}
+    queens = qarla.queen_sets(*bed[:2], **masks)
+    assert torch.equal(qarla.queen_sets(*many[:2], **more), queens.repeat(times, 1, 1))
+    for measure, count in ((qarla.king_sets, 2), (qarla.jack_sets, 3)):
+        assert torch.equal(measure(*many[:count], **more), measure(*bed[:count], **masks))
 
 
 def test_unused_diagonals_may_be_anything():
@@ -89,10 +96,10 @@ def test_everything_stays_on_the_device():
     """Only the checks of the input and the sizes of ragged cases wait for the device."""
     am, mm, aa, model_mask, peer_mask = random_bed(1, ragged=True)
     masks = {"model_mask": model_mask, "peer_mask": peer_mask}
-    for measure, parts, checks in (
-        (qarla.queen_sets, (am, mm), 4),
-        (qarla.king_sets, (am, mm), 4),
-        (qarla.jack_sets, (am, mm, aa), 6),
+    for measure, parts in (
+        (qarla.queen_sets, (am, mm)),
+        (qarla.king_sets, (am, mm)),
+        (qarla.jack_sets, (am, mm, aa)),
     ):
         with Watch() as watch:
             there = measure(
@@ -101,7 +108,10 @@ def test_everything_stays_on_the_device():
             )
         assert isinstance(there, Away)
         assert torch.equal(home(there), measure(*parts, **masks))
-        assert watch.syncs == {"__bool__": checks, "tolist": 1}
+        # two checks for each input and mask, and the sizes of all cases at once: nothing per case
+        assert watch.syncs["tolist"] <= 1
+        assert watch.syncs["__bool__"] <= 2 * (len(parts) + len(masks))
+        assert watch.syncs.keys() <= {"tolist", "__bool__"}
 
 
 # ---------------------------------------------------------------- the seven formal conditions
