@@ -1,4 +1,4 @@
-"""The one exception family: one sentence with where, what was expected, what came, what to do."""
+"""The exceptions of the package: one sentence that says where, what, and what to do."""
 
 from __future__ import annotations
 
@@ -6,7 +6,17 @@ __all__ = ["NoExplanation", "OutOfRange", "SegmentError", "TensorMTError"]
 
 
 class TensorMTError(ValueError):
-    """Input that cannot be used as it is; the message is one sentence for whoever gave it."""
+    """Input that cannot be used as it is; the message is one sentence for whoever gave it.
+
+    Args:
+        message: Where, what was expected, what came, what to do.
+        options: Names of parameters that would help, separated by spaces; the command line adds
+            them to the message as its own options ("lang" as --lang).
+    """
+
+    def __init__(self, message: str = "", *, options: str = "") -> None:
+        super().__init__(message)
+        self.options = options
 
 
 class NoExplanation(TensorMTError):
@@ -23,10 +33,6 @@ class SegmentError(TensorMTError):
     def __init__(self, segment: int, trouble: str) -> None:
         super().__init__(f"segment {segment} {trouble}")
         self.segment, self.trouble = segment, trouble
-
-    def after(self, segments: int) -> SegmentError:
-        """The same for a segment that stands behind so many others."""
-        return SegmentError(self.segment + segments, self.trouble)
 
     def __reduce__(self) -> tuple[type[SegmentError], tuple[int, str]]:
         return SegmentError, (self.segment, self.trouble)

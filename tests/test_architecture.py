@@ -172,3 +172,63 @@ def test_runs_as_a_module():
     command = [sys.executable, "-m", "tensormt", "--version"]
     result = subprocess.run(command, capture_output=True, text=True)
     assert (result.returncode, result.stdout) == (0, f"tensormt {__version__}\n"), result.stderr
+
+
+def strings(path):
+    """String constants of a module that are no docstrings, with their line."""
+    tree = ast.parse(path.read_text())
+    documents = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+        and node.body
+        and isinstance(node.body[0], ast.Expr)
+    }
+    for node in ast.walk(tree):
+        text = getattr(node, "value", None) if isinstance(node, ast.Constant) else None
+        if isinstance(text, str) and id(node) not in documents:
+            yield text, node.lineno
+
+
+def test_messages_of_the_library_name_no_command_line_option():
+    """The command line adds its own options (`TensorMTError.options`)."""
+    for name, path in modules():
+        if name.split(".")[0] in ("command", "__main__"):
+            continue
+        for text, line in strings(path):
+            assert not re.search(r"(?<![-\w])--[a-z]", text), f"{name}, line {line}: {text!r}"
+
+
+def test_nothing_is_set_on_an_object_from_outside():
+    """`evaluator.trees = …` belongs into a constructor; results that a module fills are its own."""
+    own = {"self", "cls", "new"}
+    for name, path in modules():
+        if name.split(".")[0] in ("parser", "text", "command"):
+            continue  # objects of supar and nltk; the interpreter's hooks
+        for node in ast.walk(ast.parse(path.read_text())):
+            for target in getattr(node, "targets", [getattr(node, "target", None)]):
+                for part in ast.walk(target) if target is not None else ():
+                    if isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store):
+                        owner = getattr(part.value, "id", "")
+                        assert owner in own, f"{name}, line {node.lineno}: {ast.unparse(part)} ="
+
+
+def test_references_are_transposed_in_one_function():
+    """Rows of references become streams in `reference_streams`, and nowhere else."""
+    ragged = re.compile(r"if \w+ < len\(\w+(\.refs)?\) else None|zip_longest\(\*(?!streams)")
+    for name, path in modules():
+        found = ragged.findall(path.read_text())
+        allowed = {"segments": 1, "data.coercion": 1}  # the latter in the advice of an error
+        assert len(found) <= allowed.get(name, 0), f"{name}: use Segments.from_rows"
+
+
+def test_nobody_asks_for_the_class_of_an_input():
+    """Outside inputs.py an input is asked for its batches, never for its class."""
+    kinds = {"Tokens", "Trees", "CompositeInput"}
+    for name, path in modules():
+        if name.split(".")[0] in ("ngram", "syntax", "combined", "inputs"):
+            continue
+        for called, node in calls(path):
+            if called == "isinstance":
+                asked = {n.id for n in ast.walk(node.args[1]) if isinstance(n, ast.Name)}
+                assert not asked & kinds, f"{name}, line {node.lineno}: isinstance of {asked}"

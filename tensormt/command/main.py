@@ -183,7 +183,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _sentence(error: BaseException) -> str | None:
     """What went wrong, for people; None where nobody has foreseen it."""
     if isinstance(error, TensorMTError):
-        return str(error)
+        flags = ", ".join(f"--{name.replace('_', '-')}" for name in error.options.split())
+        return f"{error} ({flags})" if flags else str(error)
     if isinstance(error, OSError):
         return f"{error.filename or 'output'}: {error.strerror or error}"
     if isinstance(error, MemoryError) or "can't allocate memory" in str(error):

@@ -10,9 +10,10 @@ reference; a segment without any is an error.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -61,6 +62,8 @@ class Corpus:
         refs: Files of references.
         docs: The file that names documents.
         paths: All files, for `digest`.
+        missing: What an output that a file lacks becomes.
+        human: Human scores by name, float64 [S,N].
     """
 
     def __init__(
@@ -69,6 +72,9 @@ class Corpus:
         refs: Sequence[Source],
         docs: Source | None = None,
         paths: Sequence[str] = (),
+        *,
+        missing: str | None = "",
+        human: Mapping[str, np.ndarray] = MappingProxyType({}),
     ) -> None:
         self._hyps, self._refs, self._docs = list(hyps), list(refs), docs
         self._paths = list(paths)
@@ -76,8 +82,7 @@ class Corpus:
         self.references = sum(source.refs for source in refs)
         self.segments = self._hyps[0].size
         self.has_documents = docs is not None
-        self.human: dict[str, np.ndarray] = {}
-        self._missing: str | None = ""  # what an output that a file lacks becomes
+        self._missing, self._human = missing, human
 
     @classmethod
     def from_segments(cls, segments: Segments) -> Corpus:
@@ -86,9 +91,8 @@ class Corpus:
         own = _listed(
             "", list(outputs), list(outputs.values()), segments.references, documents, len(segments)
         )
-        corpus = cls([own], [own], None if documents is None else own)
-        corpus.human, corpus._missing = segments.human, None
-        return corpus
+        docs = None if documents is None else own
+        return cls([own], [own], docs, missing=None, human=segments.human)
 
     @cached_property
     def digest(self) -> str:
@@ -133,7 +137,7 @@ class Corpus:
                 dict(zip(self.systems, own, strict=hyps)),
                 references,
                 documents,
-                human={name: table[:, start:stop] for name, table in self.human.items()},
+                human={name: table[:, start:stop] for name, table in self._human.items()},
                 numbers=range(start, stop),
             )
             segments.check_references()

@@ -52,7 +52,9 @@ class SegmentWriter:
     ) -> None:
         self.kind = Path(path).suffix
         if self.kind not in KINDS:
-            raise TensorMTError(f"--segments {path}: the name must end in {', '.join(KINDS)}")
+            raise TensorMTError(
+                f"{path}: the name must end in {', '.join(KINDS)}", options="segments"
+            )
         self.path, self.part, self.state, *_ = (
             output_path(path, inputs, more) for more in ("", ".part", ".state", *_FRESH)
         )
@@ -98,18 +100,20 @@ class SegmentWriter:
                 raise ValueError
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise TensorMTError(
-                f"cannot resume {self.path}: {self.state} is damaged; start anew without --resume"
+                f"cannot resume {self.path}: {self.state} is damaged; start anew",
+                options="resume",
             ) from None
         if mark != self.fingerprint:
             raise TensorMTError(
                 f"cannot resume {self.path}: inputs or options have changed since that run; "
-                "use the same ones, or start anew without --resume"
+                "use the same ones, or start anew",
+                options="resume",
             )
         file = self._lock(self.part.open("r+b"))
         if self.part.stat().st_size < length:
             raise TensorMTError(
-                f"cannot resume {self.path}: {self.part} is shorter than it was; start anew "
-                "without --resume"
+                f"cannot resume {self.path}: {self.part} is shorter than it was; start anew",
+                options="resume",
             )
         self.done, self.kept, self._resumed = done, kept, True
         file.truncate(length)
@@ -264,8 +268,11 @@ class SegmentWriter:
         return fresh
 
     def _trouble(self, error: OSError) -> TensorMTError:
-        kept = f"; {self.done} segments are kept, go on with --resume" if self.done else ""
-        return TensorMTError(f"{self.path} cannot be written: {error.strerror}{kept}")
+        kept = f"; {self.done} segments are kept and can be resumed" if self.done else ""
+        return TensorMTError(
+            f"{self.path} cannot be written: {error.strerror}{kept}",
+            options="resume" if self.done else "",
+        )
 
 
 def _quoted(text: str) -> str:

@@ -115,8 +115,8 @@ def _check_names(names: list[str], columns: Columns, path: str) -> None:
     for name in (columns.hyp, *columns.refs, columns.doc, columns.id):
         if name is not None and name not in names:
             raise TensorMTError(
-                f"{path} has no column {name!r}: it has {', '.join(names)}; name them by "
-                "--hyp, --refs, --doc, --id"
+                f"{path} has no column {name!r}: it has {', '.join(names)}; name the right ones",
+                options="hyp refs doc id",
             )
 
 

@@ -164,7 +164,8 @@ def _counted(blocks: list[Block], path: str, counts: str) -> list[list[Block]]:
         if not line.strip().isdecimal():
             raise TensorMTError(
                 f"{files.shown(counts)}, line {number}: expected the number of sentences of a "
-                f"segment, got {line[:40]!r} (or give --group as one of {', '.join(RULES)})"
+                f"segment, got {line[:40]!r} (or use one of {', '.join(RULES)})",
+                options="group",
             )
         sizes.append(int(line))
     if sum(sizes) != len(blocks):

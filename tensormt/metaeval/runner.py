@@ -192,8 +192,9 @@ class Case:
         flat = self.level in ("system", "mean") or self.plan.grouping == "none"
         if self.statistic != "pearson" or not flat:
             raise TensorMTError(
-                "Williams' test is of Pearson correlations of all items together: use --statistic"
-                " pearson and --grouping none, or the permutation test"
+                "Williams' test is of Pearson correlations of all items together: use the statistic"
+                " pearson and the grouping none, or the permutation test",
+                options="statistic grouping",
             )
         human, one = self._tables(first)
         _, other = self._tables(second)

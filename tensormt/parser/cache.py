@@ -111,8 +111,8 @@ class CachedParser:
             trouble = f"the parse cache cannot be used: {error}"
             if self.strict:
                 raise TensorMTError(
-                    f"{trouble}; remove its folder, name another one with --cache, or go without "
-                    "by --no-cache"
+                    f"{trouble}; remove its folder, name another one, or go without",
+                    options="cache no_cache",
                 ) from None
             warnings.warn(f"going on without a parse cache: {trouble}", stacklevel=4)
             self.folder = self._database = None

@@ -73,7 +73,9 @@ def read_gold(path: Path) -> TreeBatch:
 def check_folder(folder: Path, inputs: Sequence[Path]) -> None:
     """Refuse a folder that holds a parser already, or in which an input would be overwritten."""
     if (folder / CHECKPOINT).exists():
-        raise TensorMTError(f"{folder} holds a training run: add --resume or take another folder")
+        raise TensorMTError(
+            f"{folder} holds a training run: resume it or take another folder", options="resume"
+        )
     for name in (checkpoint.WEIGHTS, checkpoint.SETTINGS):
         if (folder / name).exists():
             raise TensorMTError(f"{folder} holds a parser: take another folder")
@@ -89,7 +91,7 @@ def check_resume(folder: Path, recipe: Any) -> None:
     """Refuse to go on with a run that was started with another recipe (but for the epochs)."""
     path = folder / RECIPE
     if not (folder / CHECKPOINT).exists() or not path.exists():
-        raise TensorMTError(f"{folder}: nothing to resume: start without --resume")
+        raise TensorMTError(f"{folder}: nothing to resume: start a new run", options="resume")
     old, new = files.json_object(str(path)), asdict(recipe)
     changed = [name for name in new if name != "epochs" and old.get(name) != new[name]]
     if changed:
@@ -131,7 +133,8 @@ def fit(
     if size != recipe.embedding:
         raise TensorMTError(
             f"{embed} has {size} numbers a word, the model's words have {recipe.embedding}: "
-            f"train with --embedding {size}"
+            f"train with embedding={size}",
+            options="embedding",
         )
     settings, corpus = make_settings(train, vectors, recipe, hyphens)
     write_recipe(folder, recipe)

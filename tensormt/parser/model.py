@@ -139,7 +139,8 @@ def open_checkpoint(path: Path, trusted: bool) -> tuple[Any, Settings | None]:
     if not trusted:
         raise TensorMTError(
             f"{path} is a pickle, and a pickle can run any code as it opens: "
-            "if you trust where it came from, say so with --trusted (in Python: trusted=True)"
+            "if you trust where it came from, set trusted=True",
+            options="trusted",
         )
     import dill  # type: ignore[import-untyped]
     import supar

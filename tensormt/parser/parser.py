@@ -247,7 +247,7 @@ class Parser:
             warnings.warn(
                 f"{mostly} of {len(lengths)} sentences are in a script ({', '.join(names)}) that "
                 f"{self.name} never saw ({', '.join(sorted(seen))}): their trees are guesses; name "
-                "the language with --lang, or another parser",
+                "the language (lang), or another parser",
                 stacklevel=3,
             )
 
@@ -293,18 +293,20 @@ def _language(known: list[str], lang: str | None, path: Path) -> str:
     if lang not in known or lang is None:
         wanted = "a language" if lang is None else f"the language {lang!r}"
         raise TensorMTError(
-            f"the parser {path.name} needs {wanted} among those that it learnt: choose --lang from "
-            f"{', '.join(known)}, or name another parser with --parser (docs/languages.md)"
+            f"the parser {path.name} needs {wanted} among those that it learnt: choose from "
+            f"{', '.join(known)}, or name another parser (docs/languages.md)"
             if known
-            else f"the parser {path.name} learnt one language without a name: leave --lang out"
+            else f"the parser {path.name} learnt one language without a name: leave lang out",
+            options="lang parser" if known else "lang",
         )
     return lang
 
 
 def _no_language(path: Path, lang: str) -> TensorMTError:
     return TensorMTError(
-        f"--lang {lang}: the parser {path} reads one language as it is: leave --lang out, or take "
-        "--parser ud"
+        f"lang is {lang!r}: the parser {path} reads one language as it is: leave lang out, or take "
+        "the parser ud",
+        options="lang parser",
     )
 
 

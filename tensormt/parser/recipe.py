@@ -32,7 +32,7 @@ def check(recipe: Any) -> None:
         try:
             known.check(getattr(recipe, entry.name))
         except TensorMTError as error:
-            raise TensorMTError(f"--{str(error).replace('_', '-', 1)}") from None
+            raise TensorMTError(str(error), options=entry.name) from None
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Recipe:
     clip: float = option(5.0, "norm at which gradients are clipped", 0, math.inf, above=True)
     dropout: float = option(0.33, "dropout of embeddings, LSTM inputs and heads", 0, 0.99)
     recurrent: float = option(0.2, "dropout of the recurrent weights", 0, 0.99)
-    embedding: int = option(100, "size of word vectors (that of --embed, where given)", 1, SIZE)
+    embedding: int = option(100, "size of word vectors (as pretrained ones have it)", 1, SIZE)
     characters: int = option(100, "size of a word's character vector", 2, SIZE)
     hidden: int = option(256, "LSTM size, each direction", 1, SIZE)
     layers: int = option(3, "LSTM layers", 1, 100)

@@ -60,7 +60,8 @@ def open_parser(
     if library in ("spacy", "stanza", "stanza-constituency"):
         if lang is not None:
             raise TensorMTError(
-                f"--lang {lang}: --parser {name} says itself which language it reads: leave one out"
+                f"lang is {lang!r}, but the parser {name} has a language of its own: leave one out",
+                options="lang parser",
             )
         if library == "spacy":
             from tensormt.parser.spacy_pipeline import SpacyParser
@@ -72,6 +73,9 @@ def open_parser(
         return StanzaParser(rest, device, kind)
     if library == "ud" and rest:
         if lang not in (None, rest):
-            raise TensorMTError(f"--parser {name} and --lang {lang} disagree: give one of them")
+            raise TensorMTError(
+                f"the parser {name} and lang {lang!r} disagree: give one of them",
+                options="lang parser",
+            )
         name, lang = "ud", rest
     return Parser.load(name, trusted, device, lang=lang, **rules)

@@ -26,10 +26,12 @@ class SpacyParser(ForeignParser):
             import spacy
         except ImportError:
             raise TensorMTError(
-                f"--parser spacy:{model} needs spaCy: pip install 'tensormt[spacy]'"
+                f"the parser spacy:{model} needs spaCy: pip install 'tensormt[spacy]'"
             ) from None
         if not model:
-            raise TensorMTError("--parser spacy: which pipeline? Write spacy:de_core_news_sm")
+            raise TensorMTError(
+                "the parser spacy needs the name of a pipeline: write spacy:de_core_news_sm"
+            )
         try:
             self._pipeline = spacy.load(model)
         except (OSError, ValueError, ImportError) as error:

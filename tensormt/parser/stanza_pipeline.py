@@ -35,7 +35,7 @@ class StanzaParser(ForeignParser):
             from stanza.resources.common import load_resources_json
         except ImportError:
             raise TensorMTError(
-                f"--parser {name}:{self.model} needs Stanza: pip install 'tensormt[stanza]'"
+                f"the parser {name}:{self.model} needs Stanza: pip install 'tensormt[stanza]'"
             ) from None
         more = {"dir": self._folder} if self._folder else {}
         try:

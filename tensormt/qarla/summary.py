@@ -6,7 +6,7 @@ people scored the systems, KING against correlation over all metric sets (Figure
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -31,20 +31,20 @@ class Options:
     exclude: tuple[str, ...] = ()  # metrics that the second best set must do without
 
 
-@dataclass
+@dataclass(frozen=True)
 class Report:
     """The findings; sets of metrics are written as names joined by +."""
 
     cases: int
     metrics: list[str]
     kings: dict[str, float]
-    best: dict[str, Any] = field(default_factory=dict)
-    best_without: dict[str, Any] | None = None
-    queens: dict[str, float] = field(default_factory=dict)
-    human: dict[str, Any] = field(default_factory=dict)
-    jacks: dict[str, float] = field(default_factory=dict)
-    ranked_first: dict[str, str] = field(default_factory=dict)
-    king_against_people: dict[str, Any] | None = None
+    best: dict[str, Any]
+    best_without: dict[str, Any] | None
+    queens: dict[str, float]
+    human: dict[str, Any]
+    jacks: dict[str, float]
+    ranked_first: dict[str, str]
+    king_against_people: dict[str, Any] | None
 
 
 def make_report(
@@ -54,27 +54,39 @@ def make_report(
     subsets: Mapping[str, Sequence[str]],
     human: Mapping[str, Tensor],
 ) -> Report:
-    """Measure a bed; human float64 [A,T] by name, subsets of systems by name."""
-    report = Report(len(bed.am), list(bed.names), _single_kings(bed, options))
+    """Summarise a test bed: KING, QUEEN, JACK and the best set of metrics.
+
+    Args:
+        bed: Similarities of all texts of all cases.
+        systems: Names of the peers.
+        options: How the measures are taken.
+        subsets: Sets of systems by name, whose JACK is reported.
+        human: Human scores by name, float64 [A,T].
+    """
     all_kings = None
     if len(bed.names) <= MAX_METRICS:
         all_kings = bed.king_sets(options.leave_one_out, options.triples)
     best = _best(bed, options, all_kings, include=options.include)
-    report.best = _named(bed, best)
+    without = None
     if options.exclude:
-        without = _best(bed, options, all_kings, exclude=options.exclude)
-        report.best_without = _named(bed, without)
+        without = _named(bed, _best(bed, options, all_kings, exclude=options.exclude))
     chosen = bed.take(metrics=best.metrics)
     queens = chosen.queen(options.triples).sum(dim=0) / chosen.peer_mask.sum(dim=0)
-    report.queens = dict(zip(systems, queens.tolist(), strict=True))
-    report.human = {name: _people(scores, queens, systems) for name, scores in human.items()}
-    report.jacks = _jacks(chosen, systems, options, subsets)
-    report.ranked_first = _ranked_first(bed, best, options)
+    against = None
     if human and all_kings is not None:
-        report.king_against_people = {
-            name: _against_people(bed, scores, options) for name, scores in human.items()
-        }
-    return report
+        against = {name: _against_people(bed, scores, options) for name, scores in human.items()}
+    return Report(
+        cases=len(bed.am),
+        metrics=list(bed.names),
+        kings=_single_kings(bed, options),
+        best=_named(bed, best),
+        best_without=without,
+        queens=dict(zip(systems, queens.tolist(), strict=True)),
+        human={name: _people(scores, queens, systems) for name, scores in human.items()},
+        jacks=_jacks(chosen, systems, options, subsets),
+        ranked_first=_ranked_first(bed, best, options),
+        king_against_people=against,
+    )
 
 
 def set_name(bed: Bed, metrics: Sequence[int]) -> str:

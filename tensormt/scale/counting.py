@@ -80,7 +80,7 @@ def _merge(parts: Sequence[str], path: str) -> None:
     if done < len(parts):
         raise TensorMTError(
             f"n-grams are counted in {done} of {len(parts)} shards: run this part again when the "
-            "other parts of --shard have counted theirs"
+            "other parts have counted theirs"
         )
     total: Frequencies | None = None
     for part in parts:

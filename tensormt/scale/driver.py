@@ -160,7 +160,8 @@ def _prepare(job: Job, shards: Sequence[Shard], overwrite: bool) -> None:
             elif name not in wanted:
                 raise TensorMTError(
                     f"{path} is not of this plan (other input, other size of shards?): name "
-                    "another folder, or use --overwrite"
+                    "another folder, or overwrite it",
+                    options="overwrite",
                 )
         if overwrite:
             forget(job)
@@ -179,7 +180,8 @@ def _done(job: Job, shards: Sequence[Shard], fingerprint: str) -> dict[int, Task
         if footer["fingerprint"] != fingerprint:
             raise TensorMTError(
                 f"{path} holds scores of other metrics, columns or options: name another folder, "
-                "or use --overwrite"
+                "or overwrite it",
+                options="overwrite",
             )
         known, start, stop, mark, read = footer["input"]
         same = (start, stop, footer.get("skip")) == (shard.start, shard.stop, shard.skip)
@@ -188,7 +190,8 @@ def _done(job: Job, shards: Sequence[Shard], fingerprint: str) -> dict[int, Task
         if not same or not (untouched or digest(shard, job.columns) == read):
             raise TensorMTError(
                 f"{path} holds scores of another input than {shard.path} is now: name another "
-                "folder, or use --overwrite"
+                "folder, or overwrite it",
+                options="overwrite",
             )
         done[shard.number] = footer
     return done

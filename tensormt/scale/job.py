@@ -59,7 +59,9 @@ class Job:
         if self.chunk is not None and self.chunk < 1:
             raise TensorMTError(f"chunks of {self.chunk} segments: expected at least 1")
         if self.documents and self.columns.doc is None:
-            raise TensorMTError("--documents needs document ids: name their column by --doc")
+            raise TensorMTError(
+                "document scores need document ids: name their column", options="doc documents"
+            )
 
     def to_json(self) -> str:
         """All of it as one line."""

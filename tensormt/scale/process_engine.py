@@ -195,5 +195,5 @@ def _died(status: int, task: Task) -> str:
         why = f"signal {signal.Signals(-status).name}"
     return (
         f"a worker died {ATTEMPTS} times on {task['shard'][1]} of {task['shard'][2]} ({why}): "
-        "is there enough memory? try fewer workers or a smaller --chunk"
+        "is there enough memory? try fewer workers or a smaller chunk"
     )

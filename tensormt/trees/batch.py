@@ -373,8 +373,9 @@ class TreeBatch:
         """Dependency trees whose labels are words with the names of their arcs."""
         if self.relations is None:
             raise TensorMTError(
-                "the arcs of these trees have no names: take a parser of dependencies (--lang, "
-                "--parser spacy:… or stanza:…) or CoNLL-U with relations in column 8"
+                "the arcs of these trees have no names: take a dependency parser (ud, spacy:…, "
+                "stanza:…) or CoNLL-U with relations in column 8",
+                options="lang parser",
             )
         return self.memo("with relations", self._with_relations)
 

@@ -241,7 +241,7 @@ def test_disk_that_fills_up_on_the_way(long, tmp_path):
     )
     assert result.returncode == 2
     assert "s.jsonl cannot be written: File too large" in result.stderr
-    assert "segments are kept, go on with --resume" in result.stderr
+    assert "segments are kept and can be resumed (--resume)" in result.stderr
     assert result.stderr.count("\n") == 1
     again = command(*_disturbed(folder, out), "--resume")
     assert (again.returncode, again.stdout) == (0, table)

@@ -117,7 +117,7 @@ def test_no_folder(tmp_path):
 def test_a_cache_that_was_asked_for_is_an_error(tmp_path, monkeypatch):
     """One that the user has named does not vanish in silence."""
     connected(monkeypatch, "PRAGMA query_only=ON")
-    with pytest.raises(tm.TensorMTError, match="go without by --no-cache"):
+    with pytest.raises(tm.TensorMTError, match="name another one, or go without"):
         cache.CachedParser(Flat(), tmp_path)(["a"])
 
 

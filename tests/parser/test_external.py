@@ -72,7 +72,7 @@ def test_a_missing_library_says_what_to_install(name, monkeypatch):
     monkeypatch.setattr(builtins, "__import__", absent)
     with pytest.raises(TensorMTError, match=rf"pip install 'tensormt\[{library}\]'"):
         open_parser(name)
-    with pytest.raises(TensorMTError, match="says itself which language"):
+    with pytest.raises(TensorMTError, match="has a language of its own"):
         open_parser(name, lang="de")
 
 

@@ -159,7 +159,7 @@ def test_runs_are_not_mixed_up(files):
     with pytest.raises(TensorMTError, match="nothing to resume"):
         run(files, resume=True)
     run(files, replace(SMALL, epochs=1))
-    with pytest.raises(TensorMTError, match="add --resume"):
+    with pytest.raises(TensorMTError, match="holds a training run: resume it"):
         run(files)
     with pytest.raises(TensorMTError, match="hidden 16 → 20"):
         run(files, replace(SMALL, hidden=20), resume=True)
@@ -180,7 +180,7 @@ def test_external_vectors(files):
 
 def test_vectors_must_have_the_size_of_the_embedding(files):
     (files / "vectors.txt").write_text("dog 1 2 3\nwolf 2 1 0\n")
-    with pytest.raises(TensorMTError, match=r"3 numbers a word.*--embedding 3"):
+    with pytest.raises(TensorMTError, match=r"3 numbers a word.*embedding=3"):
         run(files, embed=files / "vectors.txt")
 
 

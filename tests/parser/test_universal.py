@@ -104,9 +104,9 @@ def test_languages_are_chosen_and_told(folder, tmp_path):
     assert parser.fingerprint.endswith(":de+split:400")
     assert parser.kind == "dependency"
     assert pickle.loads(pickle.dumps(parser)).fingerprint == parser.fingerprint
-    with pytest.raises(TensorMTError, match=r"needs a language .*--lang from de, ru"):
+    with pytest.raises(TensorMTError, match=r"needs a language .* choose from de, ru"):
         Parser.load(folder)
-    with pytest.raises(TensorMTError, match=r"the language 'fr' .*--lang from de, ru"):
+    with pytest.raises(TensorMTError, match=r"the language 'fr' .* choose from de, ru"):
         Parser.load(folder, lang="fr")
     tiny.write(tmp_path, languages=["de"])
     assert Parser.load(tmp_path).fingerprint.endswith(":de+split:400")
@@ -114,7 +114,7 @@ def test_languages_are_chosen_and_told(folder, tmp_path):
 
 def test_english_stays_with_constituents():
     assert open_parser("default", lang="en").fingerprint == Parser.load().fingerprint
-    with pytest.raises(TensorMTError, match="leave --lang out"):
+    with pytest.raises(TensorMTError, match="leave lang out"):
         open_parser(DEFAULT, lang="fr")
 
 
@@ -124,7 +124,7 @@ def test_a_model_without_a_language(tmp_path):
     assert parser.fingerprint.endswith("+split:400")
     assert ":" not in parser.fingerprint.partition("+")[0]
     assert parser.parse(["Der Hund lief."]).tokens.tolist() == [4]
-    with pytest.raises(TensorMTError, match="leave --lang out"):
+    with pytest.raises(TensorMTError, match="leave lang out"):
         Parser.load(tmp_path, lang="de")
 
 
@@ -256,9 +256,7 @@ def test_the_embedded_parser():
     assert trees.to_relations() == [["det", "nsubj", "root", "case", "obl", "punct"]]
     assert open_parser("ud:de").fingerprint == parser.fingerprint
     assert parser.fingerprint.startswith("ud-")
-    with pytest.raises(
-        TensorMTError, match=r"the language 'xx' among .* choose --lang from cs, de"
-    ):
+    with pytest.raises(TensorMTError, match=r"the language 'xx' among .* choose from cs, de"):
         Parser.load("ud", lang="xx")
     with pytest.warns(UserWarning, match=r"CYRILLIC"):
         parser.parse(["Собака побежала домой."])

@@ -188,12 +188,14 @@ def test_documents_without_a_column(tmp_path, capsys):
     from tensormt.command.main import main
 
     path = write_jsonl(tmp_path / "rows.jsonl", rows(4))
-    with pytest.raises(TensorMTError, match="--documents needs document ids: name their column by"):
+    with pytest.raises(TensorMTError, match="document scores need document ids: name their column"):
         score_files([path], tmp_path / "out", ["bleu"], documents=True)
     for more in ([], ["--dry-run"]):
         assert (
             main(["score-files", str(path), "-o", str(tmp_path / "out"), "--documents", *more]) == 2
         )
         err = capsys.readouterr().err
-        assert err.endswith("--documents needs document ids: name their column by --doc\n")
+        assert err.endswith(
+            "document scores need document ids: name their column (--doc, --documents)\n"
+        )
     assert not (tmp_path / "out").exists()
