@@ -21,8 +21,9 @@ import nltk
 import torch
 from fair import in_turn
 
+from tensormt.kernels.charts import marginals
 from tensormt.parser import Parser
-from tensormt.parser.decode import best_slots, marginals
+from tensormt.parser.decode import best_slots
 from tensormt.parser.model import supar_predict
 
 GRAMMAR = {

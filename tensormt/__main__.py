@@ -3,8 +3,6 @@
 import signal
 import sys
 
-__all__ = ["run"]
-
 
 def run() -> int:
     """Run the command line; the exit status."""

@@ -9,8 +9,6 @@ import torch
 from tensormt.errors import TensorMTError
 from tensormt.options import describe
 
-__all__ = ["resolve_device"]
-
 
 def resolve_device(device: Any = None) -> torch.device:
     """None is the CPU, "auto" is CUDA where there is one; else a name or a device of torch."""

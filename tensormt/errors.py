@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["NoExplanation", "OutOfRange", "SegmentError", "TensorMTError"]
-
 
 class TensorMTError(ValueError):
     """Input that cannot be used as it is; the message is one sentence for whoever gave it.

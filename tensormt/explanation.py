@@ -25,9 +25,6 @@ from tensormt.kernels.matches import Items, NodePairs
 from tensormt.text.tokens import TokenBatch
 from tensormt.trees.batch import TreeBatch
 
-__all__ = ["Explanation", "Part"]
-
-
 _NAMES = {
     "n-gram": "{}-grams",
     "character": "character {}-grams",

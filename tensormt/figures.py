@@ -8,8 +8,6 @@ from typing import Any
 
 from tensormt.errors import TensorMTError
 
-__all__ = ["check_matplotlib", "new_figure", "save_figure"]
-
 
 def check_matplotlib() -> None:
     """Raise a TensorMTError if matplotlib is not installed, before any long work."""

@@ -12,8 +12,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["as_float64", "brevity_penalty", "namespace"]
-
 
 def namespace(array: Any) -> Any:
     """Return the module whose functions take the array: torch for a tensor, else numpy."""

@@ -26,18 +26,6 @@ if TYPE_CHECKING:
     from tensormt.text.tokens import TokenBatch
     from tensormt.trees.batch import TreeBatch
 
-__all__ = [
-    "CompositeBatch",
-    "CompositeInput",
-    "CompositeReferences",
-    "Input",
-    "Tokens",
-    "Trees",
-    "is_batch",
-    "member_batch",
-    "member_batches",
-]
-
 
 class Input(ABC):
     """What a metric reads; subclasses are immutable and hashable."""

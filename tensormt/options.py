@@ -22,17 +22,6 @@ from typing import Any
 
 from tensormt.errors import TensorMTError
 
-__all__ = [
-    "Boolean",
-    "Choice",
-    "Integer",
-    "Number",
-    "Option",
-    "declared",
-    "describe",
-    "format_value",
-]
-
 _TRUTH = {"yes": True, "true": True, "no": False, "false": False}
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 

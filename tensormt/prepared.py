@@ -28,8 +28,6 @@ from tensormt.text.tokens import TokenBatch
 from tensormt.trees.batch import TreeBatch
 from tensormt.trees.sources import PreparsedTrees, TreesAsText, TreeSource, sentences
 
-__all__ = ["PreparedTexts"]
-
 T = TypeVar("T")
 
 

@@ -19,8 +19,6 @@ from tensormt.statistics import Totals
 from tensormt.trees.batch import TreeBatch
 from tensormt.trees.sources import PreparsedTrees, TreesAsText
 
-__all__ = ["Result", "score"]
-
 Lines = Sequence[str | None] | TreeBatch
 
 

@@ -18,8 +18,6 @@ import numpy as np
 
 from tensormt.errors import SegmentError, TensorMTError
 
-__all__ = ["Segments", "Stream", "check_sizes", "reference_streams"]
-
 Stream = Sequence[str | None]
 
 

@@ -31,17 +31,6 @@ from tensormt.errors import TensorMTError
 from tensormt.metric import Metric
 from tensormt.statistics import Statistics
 
-__all__ = [
-    "CORRECTIONS",
-    "Comparison",
-    "compare",
-    "corrected",
-    "gap_p_value",
-    "holm",
-    "interval",
-    "resampled",
-]
-
 SAMPLES = {"bs": 1000, "ar": 10000}
 SEED = 12345
 CORRECTIONS = ("none", "holm", "bh")

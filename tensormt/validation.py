@@ -23,24 +23,6 @@ from tensormt.errors import OutOfRange, TensorMTError
 from tensormt.kernels.backend import is_readable, on_cpu
 from tensormt.options import Boolean, Choice, Integer, Number, Option, describe
 
-__all__ = [
-    "Kind",
-    "boolean",
-    "count_weights",
-    "file_name",
-    "function",
-    "integer",
-    "list_of",
-    "number",
-    "on_device",
-    "one_of",
-    "optional",
-    "resolve_index",
-    "string",
-    "tensor_of",
-    "validate",
-]
-
 Kind = Callable[[Any, str], Any]
 P = ParamSpec("P")
 R = TypeVar("R")

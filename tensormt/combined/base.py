@@ -11,8 +11,6 @@ from tensormt.inputs import CompositeInput, member_batches
 from tensormt.metric import Metric
 from tensormt.options import describe
 
-__all__ = ["CombinedMetric"]
-
 Self = TypeVar("Self", bound="CombinedMetric")
 
 

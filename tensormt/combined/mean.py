@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from tensormt.explanation import Explanation
 
-__all__ = ["Mean"]
-
 
 class Mean(CombinedMetric):
     """The arithmetic mean of metrics, 0 to 1; typed `chrf+hwcm:max_length=2,balance=f1+stm`.

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from tensormt.explanation import Explanation
     from tensormt.metric import Metric
 
-__all__ = ["Queen"]
-
 _LEAST = 3  # references of a segment
 
 

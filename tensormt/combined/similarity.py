@@ -10,8 +10,6 @@ from torch import Tensor
 from tensormt.kernels.backend import nonzero
 from tensormt.metric import Metric
 
-__all__ = ["similarities"]
-
 # Pairs of texts scored at a time.
 PAIRS = 4000
 

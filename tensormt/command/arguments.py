@@ -21,24 +21,6 @@ if TYPE_CHECKING:  # torch takes a second to import: only a command that runs ne
     from tensormt.parser.registry import TextParser
     from tensormt.trees.sources import TreeOptions, TreesAsText
 
-__all__ = [
-    "Job",
-    "ParseProgress",
-    "add_inputs",
-    "add_metrics",
-    "add_parsing",
-    "choose_device",
-    "default_cache",
-    "input_files",
-    "job",
-    "load",
-    "load_parser",
-    "make_evaluator",
-    "print_message",
-    "printed_warnings",
-    "shown_names",
-]
-
 PARSERS = (
     "'default', 'ud', 'spacy:MODEL', 'stanza:LANG[:DIR]', a folder of train-parser or a supar "
     "checkpoint"

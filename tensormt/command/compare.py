@@ -16,8 +16,6 @@ if TYPE_CHECKING:  # torch takes a second to import: only a command that runs ne
     from tensormt.metric import Metric
     from tensormt.significance import Comparison
 
-__all__ = ["add", "run"]
-
 # The library's numbers, written again so that --help need not import torch; a test compares them.
 SAMPLES = {"bs": 1000, "ar": 10000}
 SEED = 12345

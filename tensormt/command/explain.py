@@ -15,8 +15,6 @@ if TYPE_CHECKING:  # torch takes a second to import: only a command that runs ne
     from tensormt.prepared import PreparedTexts
     from tensormt.reporting.explained import Explained
 
-__all__ = ["add", "run"]
-
 EXAMPLES = """
 examples:
   tensormt explain ref1.txt ref2.txt -i hyp.txt --segment 3

@@ -12,8 +12,6 @@ if TYPE_CHECKING:  # torch takes a second to import: only a command that runs ne
     from tensormt.metaeval.judged_sets import Selection
     from tensormt.segments import Segments
 
-__all__ = ["add_data_options", "parsing", "selection", "trees_for"]
-
 
 def add_data_options(parser: argparse.ArgumentParser) -> None:
     """Add what every command on human-judged sets takes."""

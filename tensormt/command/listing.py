@@ -7,8 +7,6 @@ import argparse
 from tensormt.options import format_value
 from tensormt.registry import MEANS, metrics
 
-__all__ = ["add", "run"]
-
 
 def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the subcommand."""

@@ -26,8 +26,6 @@ from tensormt.version import __version__
 if TYPE_CHECKING:
     from sys import UnraisableHookArgs
 
-__all__ = ["build_parser", "main"]
-
 # command → its module, and what it does in the list of commands
 COMMANDS = {
     "score": ("score", "text in, scores out"),

@@ -11,8 +11,6 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import TextIO
 
-__all__ = ["Progress", "loading"]
-
 
 @contextmanager
 def loading(what: str, *, quiet: bool = False) -> Iterator[None]:

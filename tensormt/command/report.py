@@ -11,8 +11,6 @@ from tensormt.command.progress import Progress
 from tensormt.data.atomic_write import output_path
 from tensormt.errors import TensorMTError
 
-__all__ = ["add", "run"]
-
 EXAMPLES = """
 examples:
   tensormt report ref1.txt ref2.txt -i sysA.txt sysB.txt -o report.html

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from tensormt.metric import Metric
     from tensormt.statistics import Totals
 
-__all__ = ["add", "run"]
-
 EXAMPLES = """
 examples:
   tensormt score ref.txt -i hyp.txt                              # BLEU, STM, HWCM

@@ -15,8 +15,6 @@ from tensormt.errors import TensorMTError
 if TYPE_CHECKING:
     from tensormt.scale import Summary
 
-__all__ = ["add", "run"]
-
 EXAMPLES = """
 examples:
   tensormt score-files data/ -o scores/ -m bleu bm               # all files of a folder

@@ -16,8 +16,6 @@ from typing import IO
 
 from tensormt.errors import TensorMTError
 
-__all__ = ["check_regular", "is_stream", "output_path", "whole_file"]
-
 
 def output_path(name: str | Path, inputs: Iterable[str | Path] = (), beside: str = "") -> Path:
     """The file that an output's name stands for; `beside`: a suffix of a helper file next to it.

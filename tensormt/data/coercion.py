@@ -14,16 +14,6 @@ from typing import Any
 
 from tensormt.errors import TensorMTError
 
-__all__ = [
-    "as_lines",
-    "as_list",
-    "as_lists",
-    "as_names",
-    "as_streams",
-    "check_order",
-    "lone_surrogate",
-]
-
 
 def as_list(values: Any, what: str) -> list[Any]:
     """The elements of a column as Python has them; an absent one is None."""

@@ -24,8 +24,6 @@ from tensormt.data.sgml import Markup, read_markup
 from tensormt.errors import TensorMTError
 from tensormt.segments import Segments, check_sizes, reference_streams
 
-__all__ = ["Corpus", "Source", "open_corpus"]
-
 MARKUP = {".sgm", ".sgml", ".xml"}
 ROWS = {".jsonl", ".tsv"}
 

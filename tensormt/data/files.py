@@ -19,21 +19,6 @@ from typing import IO, Any
 
 from tensormt.errors import TensorMTError
 
-__all__ = [
-    "Spool",
-    "count",
-    "json_line",
-    "json_object",
-    "kind",
-    "lines",
-    "open_bytes",
-    "open_stream",
-    "rereadable",
-    "shown",
-    "slices",
-    "text",
-]
-
 _BLOCK = 1 << 20
 
 

@@ -17,8 +17,6 @@ from typing import IO, Any
 
 from tensormt.errors import TensorMTError
 
-__all__ = ["BLOCK", "fetched", "filesystem", "named", "open_input", "replace", "stored"]
-
 BLOCK = 1 << 20  # bytes that are read at a time
 
 

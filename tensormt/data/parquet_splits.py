@@ -17,8 +17,6 @@ from typing import Any, NamedTuple
 from tensormt.data.fsspec_io import BLOCK, open_input
 from tensormt.errors import TensorMTError
 
-__all__ = ["Part", "batches", "hash_groups", "open_parquet", "parts"]
-
 _PARTS, _LEAST = 16, 4  # of a file's only group, of one of many
 _BATCH = 2000  # rows that are decoded at a time
 _BUFFER = 4 << 20  # bytes of a column that are held: else the whole of a group would be

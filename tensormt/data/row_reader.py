@@ -10,8 +10,6 @@ from tensormt.data.coercion import lone_surrogate
 from tensormt.data.files import json_line, kind, lines, shown
 from tensormt.errors import TensorMTError
 
-__all__ = ["Row", "rows", "strings"]
-
 _REFERENCE = re.compile(r"reference[ _-]?\d*")
 
 

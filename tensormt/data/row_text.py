@@ -14,8 +14,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import ArrayLike
 
-__all__ = ["counted", "joined", "numerals", "strings", "text_of"]
-
 _TEXT = pa.large_string()
 
 

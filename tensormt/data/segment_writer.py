@@ -33,8 +33,6 @@ try:
 except ImportError:  # not on Windows, where two runs on one file are not kept apart
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["SegmentWriter"]
-
 KINDS = (".jsonl", ".tsv", ".parquet")
 _FRESH = (".state.new", ".part.new")
 

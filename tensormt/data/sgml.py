@@ -15,8 +15,6 @@ from typing import NamedTuple, NoReturn
 from tensormt.data import files
 from tensormt.errors import TensorMTError
 
-__all__ = ["Markup", "read_markup"]
-
 
 class Markup(NamedTuple):
     """Segments by system, those of references and of hypotheses, and (document, id) of each."""

@@ -22,8 +22,6 @@ from tensormt.data.row_reader import document, strings
 from tensormt.data.shards import Shard, place
 from tensormt.errors import TensorMTError
 
-__all__ = ["Columns", "InvalidRow", "Record", "digest", "id_type", "records", "sample"]
-
 _REFERENCE = re.compile(r"reference[ _-]?\d*")
 
 

@@ -18,16 +18,6 @@ from typing import Any
 from tensormt.data.fsspec_io import filesystem, open_input, replace
 from tensormt.errors import TensorMTError
 
-__all__ = [
-    "SUFFIXES",
-    "ScoreFile",
-    "read_columns",
-    "read_footer",
-    "read_json",
-    "sweep",
-    "write_json",
-]
-
 SUFFIXES = {"parquet": ".parquet", "jsonl": ".jsonl"}
 _KEY = b"tensormt"
 _ROWS = 1 << 16  # held before they are written as one row group

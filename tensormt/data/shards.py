@@ -20,8 +20,6 @@ from tensormt.data.fsspec_io import BLOCK, filesystem, named, open_input
 from tensormt.data.parquet_splits import parts
 from tensormt.errors import TensorMTError
 
-__all__ = ["KINDS", "Shard", "cut", "find", "place"]
-
 KINDS = (".parquet", ".jsonl", ".tsv")
 
 

@@ -12,8 +12,6 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["aligned", "formatted", "json_text", "latex", "printable", "tsv"]
-
 Rows = Sequence[Sequence[str]]
 
 

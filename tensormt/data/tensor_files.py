@@ -11,8 +11,6 @@ from torch import Tensor
 
 from tensormt.errors import TensorMTError
 
-__all__ = ["load_tensors", "save_tensors"]
-
 
 def save_tensors(
     path: str | Path, kind: str, tensors: Mapping[str, Tensor], about: Mapping[str, Any]

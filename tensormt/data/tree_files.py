@@ -27,8 +27,6 @@ from typing import NamedTuple
 from tensormt.data import files
 from tensormt.errors import TensorMTError
 
-__all__ = ["CONLLU", "PLACE", "RULES", "cut", "form"]
-
 CONLLU = (".conllu", ".conll")
 PLACE = "# tensormt place = "  # put before every sentence: FILE:LINE, LINE being that of the next
 RULES = ("sentence", "blank", "newdoc", "sent_id")

@@ -26,8 +26,6 @@ from tensormt.data.human_scores import read_documents, read_scores
 from tensormt.errors import TensorMTError
 from tensormt.segments import Segments
 
-__all__ = ["WMTSet", "language_pairs", "read_folder", "write_scores"]
-
 # The line of a system that has no output for a segment.
 NO_OUTPUT = "[No translation supplied]"
 

@@ -18,34 +18,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-__all__ = [
-    "argsort",
-    "bytes_equal",
-    "copies",
-    "count_below",
-    "equal",
-    "is_readable",
-    "less",
-    "mix",
-    "nonzero",
-    "on_cpu",
-    "owners",
-    "ranges",
-    "repeat",
-    "rows_at",
-    "run_edges",
-    "runs",
-    "search",
-    "sort",
-    "sort_groups",
-    "sort_rows",
-    "sum_runs",
-    "take",
-    "take_columns",
-    "take_or",
-    "transpose",
-]
-
 Array = NDArray[Any]
 
 

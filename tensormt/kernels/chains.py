@@ -17,8 +17,6 @@ from tensormt.kernels.backend import take
 from tensormt.kernels.counts import Keys, Labels, orders
 from tensormt.kernels.nodes import Nodes
 
-__all__ = ["chain_keys"]
-
 
 def chain_keys(nodes: Nodes, names: Tensor, max_length: int) -> Keys:
     """Return the keys of all chains of 1…N words; group = (length - 1) · B + segment.

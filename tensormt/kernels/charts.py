@@ -23,8 +23,6 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-__all__ = ["Algebra", "best", "climb", "log_sum", "marginals", "splits"]
-
 Algebra = Callable[[Tensor], tuple[Tensor, Tensor]]
 
 

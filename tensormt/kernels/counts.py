@@ -28,8 +28,6 @@ from torch import Tensor
 from tensormt.kernels import hashing
 from tensormt.kernels.backend import argsort, nonzero, run_edges, runs, sort, sort_groups, take
 
-__all__ = ["Keys", "Labels", "Sides", "clipped", "occurrences", "orders", "spread", "totals"]
-
 
 class Labels(NamedTuple):
     """The labels behind the keys of the first order: the first n keys are names[label].

@@ -15,8 +15,6 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-__all__ = ["from_words", "normalize_carries", "to_words"]
-
 _FIRST, _NEXT = 16, 36  # fractional bits of the first word, bits of each other word
 
 

@@ -15,8 +15,6 @@ from torch import Tensor
 
 from tensormt.kernels.backend import mix, owners, take
 
-__all__ = ["POWER", "mix", "odd", "odd_table", "of_strings", "pair"]
-
 
 def _signed(constant: int) -> int:
     return constant - (1 << 64) if constant >= 1 << 63 else constant

@@ -14,8 +14,6 @@ from torch import Tensor
 from tensormt.kernels.backend import argsort, transpose
 from tensormt.kernels.ngrams import LONGEST
 
-__all__ = ["column_type", "columns", "cut", "parts", "tailed"]
-
 # cells (reference position x hypothesis position x segment) per part: they fit the cache
 _CELLS = 3 << 18
 _REFERENCES = 4  # more references than this make the parts smaller

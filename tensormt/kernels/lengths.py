@@ -5,8 +5,6 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-__all__ = ["closest"]
-
 
 def closest(hyp: Tensor, refs: Tensor) -> Tensor:
     """Return the closest reference length, int64 [...]; of two equally close ones the shorter.

@@ -24,8 +24,6 @@ from tensormt.kernels.backend import argsort, repeat, search, take
 from tensormt.kernels.counts import Keys, occurrences
 from tensormt.kernels.tree_kernel import Side, log_kernel
 
-__all__ = ["Items", "NodePairs", "Occurrences", "items", "node_pairs"]
-
 
 class Occurrences(NamedTuple):
     """Keys and their positions, int64 [n] each: segment, order from 1, place in the segment."""

@@ -43,8 +43,6 @@ from tensormt.kernels.backend import (
     take_columns,
 )
 
-__all__ = ["Sequences", "shared_ngrams"]
-
 _BITS = 60  # bits of a key; two more encode the side
 _AT_ONCE = 3  # other sequences per sort, as sides 1, 2, 3
 _LONG = 1 << 15  # positions of a row from which sums need 32 bits and each pair its own sort

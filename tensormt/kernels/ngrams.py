@@ -19,8 +19,6 @@ from torch import Tensor
 
 from tensormt.kernels.backend import bytes_equal
 
-__all__ = ["LONGEST", "Order", "clipped_matches", "compare", "different", "share"]
-
 # the longest segment whose n-gram counts fit into one byte
 LONGEST = 255
 

@@ -20,8 +20,6 @@ from torch import Tensor
 from tensormt.kernels import hashing
 from tensormt.kernels.backend import argsort, nonzero, owners, take
 
-__all__ = ["Nodes", "sum_children"]
-
 
 @dataclass(frozen=True, eq=False)
 class Nodes:

@@ -16,8 +16,6 @@ from torch import Tensor
 
 from tensormt.kernels.backend import Array, on_cpu, search, take
 
-__all__ = ["SortedIndex"]
-
 _STEPS = 32  # the largest number of keys that may share their upper bits
 _SHARE = 32  # one in so many keys is found by binary search before the table is built
 _BLOCK = 1 << 18  # entries of the table that are computed at a time

@@ -17,8 +17,6 @@ from tensormt.kernels import hashing
 from tensormt.kernels.counts import Keys, Labels, orders
 from tensormt.kernels.nodes import Nodes, sum_children
 
-__all__ = ["subtree_keys"]
-
 
 def subtree_keys(nodes: Nodes, names: Tensor, max_depth: int) -> Keys:
     """Return the keys of all subtrees of depth 1…D; group = (depth - 1) · B + segment.

@@ -48,9 +48,6 @@ from tensormt.kernels.backend import (
 )
 from tensormt.kernels.nodes import Nodes, sum_children
 
-__all__ = ["Side", "log_kernel", "side"]
-
-
 # bits of a production, and of the index of a node in its tree or of a tree in a batch
 _NAME_BITS, _PLACE_BITS = 42, 20
 _BAND, _GROUP, _MOST = 1 << 20, 1 << 24, 1 << 27  # pairs per band, per group, per segment

@@ -22,8 +22,6 @@ from tensormt.evaluator import Evaluator
 from tensormt.metaeval.scores import Scores, evaluate_metrics
 from tensormt.segments import Segments
 
-__all__ = ["Judged", "Selection", "judged_folder", "judged_score_files", "judged_segments"]
-
 
 @dataclass(frozen=True)
 class Judged:

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from tensormt.ngram.references import References
     from tensormt.text.tokens import TokenBatch
 
-__all__ = ["Lowercase", "MaxOrder", "NgramMetric", "TestSetMetric", "Tokenizer"]
-
 MaxOrder = Annotated[int, Integer("Longest n-grams that count", 1, 100)]
 Tokenizer = Annotated[
     str, Choice("Tokeniser", ("13a", "none", "char"), "a tokeniser of sacrebleu by its name there")

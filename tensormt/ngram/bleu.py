@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from tensormt.ngram.frequencies import Frequencies
     from tensormt.ngram.match_table import MatchTable
 
-__all__ = ["BLEU", "SMOOTHINGS", "bleu"]
-
 # default value of each smoothing; None: it takes no value
 SMOOTHINGS: dict[str, float | None] = {
     "none": None,

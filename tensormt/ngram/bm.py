@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from tensormt.ngram.frequencies import Frequencies
     from tensormt.ngram.match_table import MatchTable
 
-__all__ = ["BM", "BMA"]
-
 
 class BM(WeightedMatches, TestSetMetric):
     """BLEU with matches weighted by what several references share.

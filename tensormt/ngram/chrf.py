@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from tensormt.ngram.references import References
     from tensormt.text.tokens import TokenBatch
 
-__all__ = ["ChrF"]
-
 _EPS = 1e-16
 CharOrder = Annotated[int, Integer("Longest n-grams of characters that count", 1, 100)]
 WordOrder = Annotated[int, Integer("Longest n-grams of words that count; 2 is chrF++", 0, 100)]

@@ -27,8 +27,6 @@ from tensormt.text.tokens import TokenBatch, dictionaries
 if TYPE_CHECKING:
     from tensormt.ngram.chrf import ChrF
 
-__all__ = ["explain", "statistics", "statistics_of_ids"]
-
 # symbols compared at a time: few enough for a CPU cache, enough to outweigh per-call overhead
 _SYMBOLS = 112_000
 

@@ -20,8 +20,6 @@ from torch import Tensor
 from tensormt.kernels.backend import argsort, nonzero, runs, search, sort, take
 from tensormt.kernels.sorted_index import SortedIndex
 
-__all__ = ["CountTable", "histogram"]
-
 _TOP = 255
 
 

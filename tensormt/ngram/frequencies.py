@@ -30,8 +30,6 @@ from tensormt.options import describe
 from tensormt.text.tokens import TokenBatch
 from tensormt.validation import file_name, integer, list_of, validate
 
-__all__ = ["Frequencies"]
-
 _LEAST = 1 << 20  # n-grams that may wait before they are merged in
 _FORMAT = "tensormt n-gram frequencies 1"
 

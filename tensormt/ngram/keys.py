@@ -19,8 +19,6 @@ from tensormt.kernels.counts import Keys
 from tensormt.kernels.matches import Occurrences
 from tensormt.text.tokens import TokenBatch
 
-__all__ = ["longer", "ngrams", "occurrences", "orders"]
-
 _STEP = 0x5851F42D4C957F2B  # odd; less 1 it is 2 x odd, plus 1 it is 4 x odd
 
 

@@ -29,8 +29,6 @@ from tensormt.kernels.ngrams import Order
 from tensormt.ngram.frequencies import Frequencies
 from tensormt.ngram.keys import longer
 
-__all__ = ["MatchTable", "Places", "ReferenceStats"]
-
 
 class ReferenceStats(Protocol):
     """What metrics ask of the references of b columns."""

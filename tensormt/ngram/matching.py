@@ -23,8 +23,6 @@ from tensormt.ngram.match_table import MatchTable
 from tensormt.ngram.references import References
 from tensormt.text.tokens import TokenBatch
 
-__all__ = ["joint_statistics", "matches"]
-
 
 class _Rows:
     """The facts of some rows of the references."""

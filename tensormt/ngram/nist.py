@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from tensormt.ngram.frequencies import Frequencies
     from tensormt.ngram.match_table import MatchTable
 
-__all__ = ["NIST", "NM", "length_penalty"]
-
 _BETA = math.log(0.5) / math.log(1.5) ** 2
 Info = Annotated[str, Choice("References that give the information", ("testset", "segment"))]
 

@@ -20,8 +20,6 @@ from tensormt.ngram.matching import matches
 from tensormt.ngram.references import References
 from tensormt.text.tokens import TokenBatch
 
-__all__ = ["agreement", "kappa", "match_shares", "rater_agreement", "reference_shares"]
-
 
 def reference_shares(refs: Sequence[TokenBatch], max_order: int = 4) -> Tensor:
     """Share of the references' n-grams found in exactly 1…R references, float64 [N,R].

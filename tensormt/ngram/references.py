@@ -24,8 +24,6 @@ from tensormt.ngram.keys import ngrams
 from tensormt.text.tokens import TokenBatch, unify
 from tensormt.validation import integer, list_of, on_device, resolve_index, validate
 
-__all__ = ["References"]
-
 # references: more of them are sorted, as comparing each with all others takes the square
 _COMPARED = 6
 # segments a chunk: keeps the groups of the counter few, so that keys keep their bits

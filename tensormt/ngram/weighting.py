@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from tensormt.ngram.frequencies import Frequencies
     from tensormt.ngram.match_table import MatchTable
 
-__all__ = ["Recurrence", "WeightedMatches", "Weighting"]
-
 Weighting = Annotated[str, Choice("How n-grams are weighted", ("recurrence", "zipf"))]
 Recurrence = Annotated[
     str,

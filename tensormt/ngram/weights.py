@@ -16,8 +16,6 @@ from tensormt.kernels.backend import equal
 from tensormt.ngram.frequencies import Frequencies
 from tensormt.ngram.match_table import MatchTable, ReferenceStats
 
-__all__ = ["information", "recurrence", "recurrence_sums", "single", "zipf"]
-
 
 def information(part: MatchTable, counts: list[Tensor] | None, words: int) -> list[Tensor]:
     """Info of each n-gram in bits, 0 where it was never counted.

@@ -28,8 +28,6 @@ from tensormt.parser.registry import TextParser
 from tensormt.trees.batch import TreeBatch
 from tensormt.trees.sources import read_lines, write_lines
 
-__all__ = ["CachedParser"]
-
 _MOST = 100_000  # trees held in memory
 _PAGES = 32  # batches they may lie in before they are put together
 _AT_ONCE = 500  # keys in one query

@@ -16,8 +16,6 @@ from torch import Tensor
 from tensormt.parser.model import SPECIALS, Settings
 from tensormt.text.words import letters_of
 
-__all__ = ["Speller", "scripts", "spell", "symbol"]
-
 
 def symbol(lang: str) -> str:
     """The root word and first character of a language."""

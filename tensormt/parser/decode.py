@@ -19,9 +19,7 @@ import torch
 from torch import Tensor
 
 from tensormt.kernels.backend import repeat
-from tensormt.kernels.charts import marginals, splits
-
-__all__ = ["Forest", "LabelTable", "Slots", "best_slots", "marginals", "to_forest"]
+from tensormt.kernels.charts import splits
 
 
 @dataclass(frozen=True)

@@ -40,8 +40,6 @@ from tensormt.parser.recipe import DependencyRecipe
 from tensormt.parser.training import Run, has_bfloat16
 from tensormt.text.words import Words
 
-__all__ = ["DependencyRun", "attachment", "evaluate", "fit_dependency", "loss", "named_file"]
-
 Files = Sequence[tuple[str, Path]]  # language ("": none) and file
 
 

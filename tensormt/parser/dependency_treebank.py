@@ -27,8 +27,6 @@ from tensormt.text.sentences import whole
 from tensormt.text.words import letters_of
 from tensormt.trees.conllu import read
 
-__all__ = ["DependencyBatch", "DependencyCorpus", "Sentence", "make_settings", "read_language"]
-
 
 @dataclass(frozen=True)
 class Sentence:

@@ -12,8 +12,6 @@ from typing import Any
 from tensormt.trees.batch import TreeBatch
 from tensormt.trees.conllu import Sentences, join
 
-__all__ = ["ForeignParser", "Segment"]
-
 Segment = str | Sequence[str]
 
 _SLICE = 256  # segments between two steps of a progress bar

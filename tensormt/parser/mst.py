@@ -14,8 +14,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-__all__ = ["spanning_heads"]
-
 
 def spanning_heads(scores: Tensor, lengths: Tensor) -> Tensor:
     """Heads of the best trees with one root: float [B,T+1,T+1], int64 [B] -> int64 [B,T]."""

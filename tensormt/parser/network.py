@@ -13,7 +13,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from tensormt.parser.decode import Forest, LabelTable, best_slots, marginals, to_forest
+from tensormt.kernels.charts import marginals
+from tensormt.parser.decode import Forest, LabelTable, best_slots, to_forest
 from tensormt.parser.encoder import encode, fenceposts, run_chars
 from tensormt.parser.labels import Labeller
 from tensormt.parser.model import Settings, supar_encode

@@ -36,8 +36,6 @@ from tensormt.trees.batch import TreeBatch
 from tensormt.trees.conllu import LATER
 from tensormt.validation import boolean, integer, optional, validate
 
-__all__ = ["Parser"]
-
 AnyNetwork = Network | DependencyNetwork
 
 CUBIC = 10**8  # words³ of a batch: 130 MB for the shares of splits

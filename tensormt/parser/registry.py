@@ -20,8 +20,6 @@ from tensormt.errors import TensorMTError
 from tensormt.parser.parser import Parser
 from tensormt.trees.batch import TreeBatch
 
-__all__ = ["TextParser", "open_parser"]
-
 
 @runtime_checkable
 class TextParser(Protocol):

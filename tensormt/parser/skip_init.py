@@ -11,8 +11,6 @@ import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
-__all__ = ["Unfilled"]
-
 
 class Unfilled(TorchFunctionMode):
     """Within it new layers are not filled: their weights are whatever memory held.

@@ -12,8 +12,6 @@ from tensormt.parser import checkpoint
 from tensormt.parser.external import ForeignParser, Segment
 from tensormt.trees.conllu import Sentences
 
-__all__ = ["SpacyParser"]
-
 _UNUSED = ("ner", "entity_linker", "entity_ruler", "lemmatizer", "attribute_ruler", "textcat")
 
 

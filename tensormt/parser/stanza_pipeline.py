@@ -13,8 +13,6 @@ from tensormt.parser import checkpoint
 from tensormt.parser.external import ForeignParser, Segment
 from tensormt.trees.conllu import Sentences
 
-__all__ = ["StanzaParser", "brackets_of", "sentences_of"]
-
 
 class StanzaParser(ForeignParser):
     """A Stanza pipeline, by its language and, where wanted, the folder of its models."""

@@ -12,8 +12,6 @@ from tensormt.parser.cache import CachedParser
 from tensormt.parser.registry import TextParser, open_parser
 from tensormt.trees.sources import PreparsedTrees, TreeOptions, TreesAsText
 
-__all__ = ["tree_source"]
-
 
 def tree_source(
     trees: Any, device: str | torch.device | None = None, *, needed: bool = True

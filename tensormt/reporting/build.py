@@ -37,8 +37,6 @@ from tensormt.trees.sources import PreparsedTrees, TreesAsText
 from tensormt.validation import file_name, integer, on_device, optional, string, tensor_of, validate
 from tensormt.version import __version__
 
-__all__ = ["TREES_FOR", "build", "report"]
-
 TREES_FOR = 2000  # segments whose trees are drawn: those with the largest differences
 _AT_ONCE = 50  # of them in one block of the file
 

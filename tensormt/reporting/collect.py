@@ -29,8 +29,6 @@ from tensormt.reporting.explained import CHUNK
 from tensormt.segments import Segments
 from tensormt.statistics import Statistics
 
-__all__ = ["Collected", "ItemCounts", "Leaf", "collect"]
-
 _LETTERS = 20_000  # outputs whose character n-grams are tallied: a hundred times their words
 _SHORTEST = 3  # characters of an n-gram worth a tally
 

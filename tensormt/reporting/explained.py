@@ -25,8 +25,6 @@ from tensormt.options import describe
 from tensormt.registry import make
 from tensormt.segments import Segments
 
-__all__ = ["CHUNK", "Explained", "Match", "Member", "Pair", "by_segment", "explain"]
-
 CHUNK = 1024  # segments at a time: keys of many segments would lose bits
 
 

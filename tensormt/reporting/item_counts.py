@@ -13,8 +13,6 @@ import numpy as np
 
 from tensormt.reporting.collect import Collected
 
-__all__ = ["Item", "tallied"]
-
 _PAIRS = 15  # pairs of systems whose largest differences are looked for, beside the widest range
 _KEPT = 40  # items a pair and order
 

@@ -25,16 +25,6 @@ from tensormt.qarla.summary import Options, make_report
 from tensormt.reporting.collect import Collected
 from tensormt.significance import SEED, gap_p_value, holm, interval, resampled
 
-__all__ = [
-    "BUCKET_SAMPLES",
-    "buckets",
-    "correlations",
-    "people",
-    "qarla",
-    "samples",
-    "systems",
-]
-
 SAMPLES, BUCKET_SAMPLES = 1000, 200
 _LENGTHS = (10, 20, 30, 50)
 _DEPTHS = (6, 9, 12, 15)

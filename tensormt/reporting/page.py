@@ -22,8 +22,6 @@ import numpy as np
 from tensormt.data import files
 from tensormt.data.atomic_write import whole_file
 
-__all__ = ["Packed", "write"]
-
 LINES = 2000  # of text in one block
 _FOLDER = Path(__file__).parent
 _SCRIPTS = ("data.js", "charts.js", "panels.js", "segments.js", "trees.js", "start.js")

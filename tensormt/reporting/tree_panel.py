@@ -24,8 +24,6 @@ from tensormt.metric import Metric
 from tensormt.reporting.collect import Collected
 from tensormt.trees.batch import TreeBatch
 
-__all__ = ["draw", "gains"]
-
 _MOST_ORDERS = 8  # 2⁸ sums of statistics a segment
 _PAIRS = 80  # pairs of nodes shown, the largest shares
 

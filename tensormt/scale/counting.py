@@ -20,8 +20,6 @@ from tensormt.ngram.frequencies import Frequencies
 from tensormt.scale.job import Job, unfitted
 from tensormt.scale.worker import Task
 
-__all__ = ["tables"]
-
 
 def tables(
     job: Job,

@@ -19,8 +19,6 @@ from tensormt.data.shards import Shard
 from tensormt.scale.job import Job
 from tensormt.statistics import Totals
 
-__all__ = ["finished", "folder_of_sums", "forget", "keep", "recall", "table_name", "write_table"]
-
 FORMAT = "tensormt documents 1"
 _ROWS = 10_000  # documents that are written at a time
 

@@ -37,8 +37,6 @@ from tensormt.scale.ray_engine import Cluster
 from tensormt.scale.worker import Task
 from tensormt.statistics import Totals
 
-__all__ = ["SHARD_BYTES", "Summary", "plan", "score_files"]
-
 SHARD_BYTES = 16 << 20
 ENGINES = ("local", "ray")
 

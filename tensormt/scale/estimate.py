@@ -14,8 +14,6 @@ from tensormt.data.shards import Shard
 from tensormt.scale.job import Job
 from tensormt.scale.worker import row_segments
 
-__all__ = ["Estimate", "about_rows", "estimate"]
-
 _LOOKED_AT = 20  # files whose rows are weighed
 _SAMPLE = 1000  # rows that are scored
 

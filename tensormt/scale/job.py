@@ -22,8 +22,6 @@ from tensormt.metric import Metric
 from tensormt.ngram.frequencies import Frequencies
 from tensormt.trees.sources import TreeOptions, TreesAsText
 
-__all__ = ["Job", "unfitted"]
-
 
 def unfitted(metrics: Iterable[Metric[Any]]) -> dict[str, list[Any]]:
     """Return the metrics that need n-gram counts, by the key of the table that they share."""

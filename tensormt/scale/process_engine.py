@@ -26,8 +26,6 @@ from tensormt.errors import TensorMTError
 from tensormt.scale.job import Job
 from tensormt.scale.worker import Task, Worker
 
-__all__ = ["ATTEMPTS", "Event", "Local", "gpus_of", "processors"]
-
 ATTEMPTS = 3
 Event = tuple[int, Task]  # number of the task; {"rows": new ones} or {"done": answer}
 

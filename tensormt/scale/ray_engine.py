@@ -19,8 +19,6 @@ from tensormt.scale.job import Job
 from tensormt.scale.process_engine import ATTEMPTS, Event
 from tensormt.scale.worker import Task, Worker
 
-__all__ = ["Cluster"]
-
 
 class Cluster:
     """The engine of a Ray cluster; use it in a `with`. A cluster started here is stopped here."""

@@ -34,8 +34,6 @@ from tensormt.scale.job import Job, unfitted
 from tensormt.segments import Segments
 from tensormt.statistics import Statistics, Totals
 
-__all__ = ["FORMAT", "Task", "Worker", "main", "row_segments"]
-
 FORMAT = "tensormt scores 1"
 _TOLD = 5  # sentences about bad rows that a footer keeps
 

@@ -16,15 +16,6 @@ from tensormt.options import Boolean, Choice, Integer
 if TYPE_CHECKING:
     from tensormt.trees.batch import TreeBatch
 
-__all__ = [
-    "ConstituencyMetric",
-    "DependencyMetric",
-    "HeadRules",
-    "Lexical",
-    "MaxDepth",
-    "TreeMetric",
-]
-
 MaxDepth = Annotated[int, Integer("Deepest subtrees that count", 1, 1000)]
 Lexical = Annotated[bool, Boolean("Compare the words too, not the labels alone")]
 HeadRules = Annotated[

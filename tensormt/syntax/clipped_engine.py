@@ -19,8 +19,6 @@ from tensormt.trees.batch import TreeBatch
 if TYPE_CHECKING:
     from tensormt.syntax.clipped_precision import ClippedPrecisionMetric
 
-__all__ = ["CHUNK", "check_references", "explain", "statistics"]
-
 CHUNK = 2048  # segments at a time: the arrays of one chunk stay in a CPU's cache
 
 

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from tensormt.kernels.nodes import Nodes
     from tensormt.trees.batch import TreeBatch
 
-__all__ = ["BALANCES", "Balance", "ClippedPrecisionMetric"]
-
 BALANCES = ("precision", "recall", "f1", "brevity")
 Balance = Annotated[
     str,

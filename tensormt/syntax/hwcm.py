@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from tensormt.kernels.nodes import Nodes
     from tensormt.trees.batch import TreeBatch
 
-__all__ = ["HWCM"]
-
 MaxLength = Annotated[int, Integer("Longest chains that count", 1, 1000)]
 ArcLabels = Annotated[bool, Boolean("Compare the names of arcs too, of dependency parses")]
 

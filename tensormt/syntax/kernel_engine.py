@@ -18,8 +18,6 @@ from tensormt.trees.batch import TreeBatch
 if TYPE_CHECKING:
     from tensormt.syntax.tkm import TreeKernelMetric
 
-__all__ = ["explain", "log_cosine", "log_kernels", "statistics"]
-
 
 def log_kernels(metric: TreeKernelMetric, left: TreeBatch, right: TreeBatch) -> Tensor:
     """Return log K(left b, right b) of aligned trees, float64 [B]; -inf where K is 0."""

@@ -29,8 +29,6 @@ from tensormt.syntax.clipped_engine import check_references
 from tensormt.syntax.clipped_precision import ClippedPrecisionMetric
 from tensormt.trees.batch import TreeBatch
 
-__all__ = ["Features", "LearnedMetric", "features_of", "load_weights", "rows_of", "save_weights"]
-
 _FORMAT = "tensormt learned weights 1"
 _CHUNK = 2048  # segments at a time, so that keys keep their bits in the counter
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from tensormt.kernels.nodes import Nodes
     from tensormt.trees.batch import TreeBatch
 
-__all__ = ["DSTM", "STM"]
-
 
 class SubtreeMetric(ClippedPrecisionMetric):
     """Counts the subtrees of every depth."""

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from tensormt.explanation import Explanation
     from tensormt.trees.batch import TreeBatch
 
-__all__ = ["DTKM", "TKM", "TreeKernelMetric"]
-
 Decay = Annotated[
     float, Number("How much larger subtrees weigh; 1 is the paper's", 0, 1, exclusive=True)
 ]

@@ -20,8 +20,6 @@ from torch import Tensor
 
 from tensormt.kernels import hashing
 
-__all__ = ["Dictionary", "Pieces", "code_points", "number_characters", "string_buffers"]
-
 
 class Pieces(NamedTuple):
     """Strings split into pieces.

@@ -5,8 +5,6 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-__all__ = ["import_nltk"]
-
 
 def import_nltk() -> None:
     """Import nltk without scipy.stats; its one test of collocations imports it when called."""

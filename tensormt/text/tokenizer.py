@@ -28,8 +28,6 @@ from tensormt.errors import TensorMTError
 from tensormt.options import describe
 from tensormt.text.dictionary import code_points
 
-__all__ = ["CHARACTERS", "NATIVE", "WITH_SPACE", "characters", "check_name", "decode", "tokenize"]
-
 CHARACTERS = ("char", "letters")  # every character but white space, and every character
 WITH_SPACE = ("letters", "spaced")  # those that keep white space
 NATIVE = ("13a", "none", *CHARACTERS, "spaced")

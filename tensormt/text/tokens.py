@@ -19,14 +19,11 @@ from torch import Tensor
 
 from tensormt.data.coercion import as_lines, as_list
 from tensormt.errors import TensorMTError
-from tensormt.kernels import hashing
-from tensormt.kernels.backend import nonzero, ranges, repeat, take
+from tensormt.kernels.backend import mix, nonzero, ranges, repeat, take
 from tensormt.text.dictionary import Dictionary, number_characters
 from tensormt.text.tokenizer import CHARACTERS, characters, check_name
 from tensormt.text.tokenizer import tokenize as cut
 from tensormt.validation import boolean, list_of, on_device, resolve_index, tensor_of, validate
-
-__all__ = ["TokenBatch", "dictionaries", "unify"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +139,7 @@ class TokenBatch:
     def hashes(self) -> Tensor:
         """The content hash of every token, int64 [n]: equal tokens of any two batches agree."""
         if self.dictionary is None:
-            return hashing.mix(self.tokens)
+            return mix(self.tokens)
         return self.dictionary.hashes.to(self.device).index_select(0, self.tokens)
 
     @cached_property

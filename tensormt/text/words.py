@@ -25,8 +25,6 @@ from itertools import pairwise
 
 from tensormt.text.sentences import ABBREVIATIONS, split_text, whole
 
-__all__ = ["Words", "letters_of", "script"]
-
 _KNOWN = {
     "cs": "atd apod např tzv tj tzn resp popř mj čl odst písm sb č str tel ing mgr dr prof mudr",
     "de": "bzw ca chr co dipl dr etc evtl ggf hl hr inkl jh jhd jr mio mrd mr mrs nr prof rd s sog "

@@ -13,8 +13,6 @@ from typing import Any
 
 from tensormt.errors import TensorMTError
 
-__all__ = ["references", "text_of"]
-
 
 def text_of(completion: Any) -> str:
     """The text of a completion: a string, a message, or the assistant's last one of a chat."""

@@ -24,8 +24,6 @@ from tensormt.kernels.lengths import closest
 from tensormt.kernels.ngrams import compare
 from tensormt.train.special_tokens import Ids, SpecialIds, by_values
 
-__all__ = ["expected_bleu", "expected_matches"]
-
 _SLACK = 0.05  # by which a distribution may miss 1: what bfloat16 over a vocabulary leaves
 
 

@@ -27,8 +27,7 @@ from torch import Tensor
 from torch.nn.functional import pad as padded
 
 from tensormt.errors import TensorMTError
-from tensormt.kernels import hashing
-from tensormt.kernels.backend import on_cpu
+from tensormt.kernels.backend import mix, on_cpu
 from tensormt.kernels.ngrams import Order, compare, different, share
 from tensormt.metric import Metric
 from tensormt.ngram.base import NgramMetric
@@ -116,7 +115,7 @@ def _counted(
         orders,
         lengths,
         _Facts(rows, ref_lengths, number),
-        lambda: hashing.mix(columns.to(torch.int64)).repeat(1, times),
+        lambda: mix(columns.to(torch.int64)).repeat(1, times),
         by_shape=True,
         prefixes=prefixes,
     )

@@ -26,8 +26,6 @@ from tensormt.train.naming import label
 from tensormt.train.special_tokens import SpecialIds, decoded
 from tensormt.train.text_reward import Source
 
-__all__ = ["ComputeMetrics", "compute_metrics"]
-
 
 class ComputeMetrics:
     """What a trainer calls with predictions and labels; see `compute_metrics`."""

@@ -35,8 +35,6 @@ from tensormt.syntax.learned_weights import (
 )
 from tensormt.trees.batch import TreeBatch
 
-__all__ = ["Features", "Learned", "correlation_loss", "ranking_loss"]
-
 
 class Learned(Module):
     """STM, HWCM or DSTM with learned weights; `spec` as in the registry."""

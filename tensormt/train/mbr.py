@@ -19,8 +19,6 @@ from torch import Tensor
 
 from tensormt.errors import TensorMTError
 
-__all__ = ["Best", "best", "mbr", "nbest", "shares"]
-
 
 class Best(NamedTuple):
     """The best N hypotheses, best first: indices int64 [B,N] and scores [B,N]."""

@@ -22,13 +22,11 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from tensormt.kernels import hashing
+from tensormt.kernels.backend import mix
 from tensormt.kernels.lengths import closest
 from tensormt.kernels.ngrams import Order
 from tensormt.ngram.keys import longer
 from tensormt.ngram.match_table import MatchTable
-
-__all__ = ["Pooled", "averaged", "others"]
 
 _NONE = torch.iinfo(torch.int64).max  # the key of what is no n-gram
 
@@ -131,7 +129,7 @@ def averaged(
 
 def _orders(ids: Tensor, lengths: Tensor, max_order: int) -> Iterator[Tensor]:
     """The keys of the n-grams that start at each place, an order at a time, int64 [B,K,T-n+1]."""
-    words = hashing.mix(ids.to(torch.int64))
+    words = mix(ids.to(torch.int64))
     keys = words
     for order in range(max_order):
         if order:

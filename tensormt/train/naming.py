@@ -14,8 +14,6 @@ from tensormt.errors import TensorMTError
 from tensormt.metric import Metric
 from tensormt.registry import make
 
-__all__ = ["identifier", "label"]
-
 
 def label(metric: Metric[Any]) -> str:
     """The metric's name with the options that are not the defaults, as in its signature."""

@@ -27,19 +27,10 @@ from torch import Tensor
 from tensormt.errors import TensorMTError
 from tensormt.metric import Metric
 from tensormt.train.functional import scores, statistics
-from tensormt.train.mbr import mbr, shares
+from tensormt.train.mbr import shares
 from tensormt.train.mbr_aggregation import averaged, others
 from tensormt.train.special_tokens import IGNORED, Ids, SpecialIds, Words
 from tensormt.train.trainers import GrpoReward
-
-__all__ = [
-    "Reward",
-    "against_greedy",
-    "leave_one_out",
-    "mbr",
-    "minimum_risk",
-    "policy_gradient",
-]
 
 
 class Reward:

@@ -29,8 +29,6 @@ from tensormt.metric import check_aligned
 from tensormt.text.dictionary import Dictionary
 from tensormt.trees.batch import TreeBatch
 
-__all__ = ["SoftKernel", "soft_log_kernel"]
-
 
 def soft_log_kernel(
     left: TreeBatch, right: TreeBatch, similarity: Tensor, decay: Tensor | float

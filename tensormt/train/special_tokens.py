@@ -22,18 +22,6 @@ from torch import Tensor
 from tensormt.errors import TensorMTError
 from tensormt.kernels.backend import on_cpu
 
-__all__ = [
-    "IGNORED",
-    "Ids",
-    "SpecialIds",
-    "Words",
-    "by_values",
-    "decoded",
-    "distinct",
-    "warn_all_empty",
-    "warn_if_empty",
-]
-
 IGNORED = -100  # the label that Hugging Face and torch's cross entropy ignore
 _FEW = 6  # ids that are compared one by one
 

@@ -30,8 +30,6 @@ from tensormt.train.special_tokens import decoded, warn_all_empty
 from tensormt.train.trainers import GrpoReward, OpenRLHFReward, VerlReward
 from tensormt.trees.sources import TreeSource
 
-__all__ = ["Source", "TextReward", "text_segments"]
-
 Source = TreeSource | Parser | str | PathLike[str] | None
 
 

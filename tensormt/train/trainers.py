@@ -25,8 +25,6 @@ from tensormt.metric import Metric
 from tensormt.train.chat_format import references, text_of
 from tensormt.train.naming import identifier, label
 
-__all__ = ["AsyncReward", "GrpoReward", "OpenRLHFReward", "VerlReward"]
-
 # what TRL gives besides the columns of the data set
 _TRAINER = ("completion_ids", "trainer_state", "log_extra", "log_metric", "environments")
 

@@ -41,8 +41,6 @@ from tensormt.validation import (
     validate,
 )
 
-__all__ = ["TreeBatch"]
-
 T = TypeVar("T")
 
 _CHUNK = 2048  # trees at a time where trees are made of trees: their arrays stay in the cache

@@ -21,8 +21,6 @@ from numpy.typing import NDArray
 
 from tensormt.text.dictionary import Dictionary
 
-__all__ = ["Pieces", "take_apart", "words_of"]
-
 Array = NDArray[Any]
 
 _LABEL = re.compile(r"\(\s*([^\s()]*)", re.ASCII)

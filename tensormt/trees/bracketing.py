@@ -18,8 +18,6 @@ from tensormt.errors import TensorMTError
 from tensormt.kernels.nodes import Nodes
 from tensormt.text.dictionary import Dictionary
 
-__all__ = ["explain", "split", "write"]
-
 _TOKEN = re.compile(r"[()]|[^\s()]+", re.ASCII)
 
 

@@ -20,8 +20,6 @@ from tensormt.data.coercion import as_lines, as_lists
 from tensormt.data.tree_files import PLACE
 from tensormt.errors import TensorMTError
 
-__all__ = ["LATER", "Sentences", "join", "read", "write"]
-
 LATER = "parataxis"  # how the root of a later sentence hangs on that of the first
 
 _COLUMNS = 10

@@ -14,8 +14,6 @@ from typing import NamedTuple
 from tensormt.data.coercion import lone_surrogate
 from tensormt.trees.bracket_tokens import words_of
 
-__all__ = ["FEW", "OUTER", "Handful", "cut", "read"]
-
 FEW, _LINES = 1 << 12, 1 << 7  # characters of text, and lines: up to here the loop is faster
 _BLANK = " \t\n\r\v\f"
 _EMPTY = "-NONE-"

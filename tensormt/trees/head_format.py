@@ -17,8 +17,6 @@ from tensormt.errors import TensorMTError
 from tensormt.kernels.nodes import Nodes
 from tensormt.text.dictionary import Dictionary
 
-__all__ = ["read", "relations", "with_relations", "write"]
-
 
 def read(
     words: Sequence[Sequence[str]], heads: Sequence[Sequence[int]]

@@ -17,8 +17,6 @@ from typing import NamedTuple
 from tensormt.errors import TensorMTError
 from tensormt.options import describe
 
-__all__ = ["RULES", "HeadRules", "rules_named"]
-
 
 class HeadRules(NamedTuple):
     """A rule set: the table as text, the punctuation tags, the coordinating labels."""

@@ -21,8 +21,6 @@ from tensormt.kernels.nodes import Nodes, sum_children
 from tensormt.text.dictionary import Dictionary
 from tensormt.trees.head_rules import HeadRules, rules_named
 
-__all__ = ["head_children", "to_dependencies"]
-
 
 class _Table(NamedTuple):
     """A rule set compiled: a number for every label it names, and what it says of each two.

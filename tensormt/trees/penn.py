@@ -30,8 +30,6 @@ from tensormt.trees import handful
 from tensormt.trees.bracket_tokens import Pieces, take_apart
 from tensormt.trees.bracketing import explain
 
-__all__ = ["Linear", "read"]
-
 Array = NDArray[Any]
 
 _OPEN = ord("(")

@@ -21,17 +21,6 @@ from tensormt.errors import TensorMTError
 from tensormt.segments import Segments
 from tensormt.trees.batch import TreeBatch
 
-__all__ = [
-    "GIVEN",
-    "PreparsedTrees",
-    "TreeOptions",
-    "TreeSource",
-    "TreesAsText",
-    "read_lines",
-    "sentences",
-    "write_lines",
-]
-
 GIVEN = "given"  # in signatures: the trees came with the text, no parser made them
 
 _BRACKETS = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}"}

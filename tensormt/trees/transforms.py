@@ -12,8 +12,6 @@ from tensormt.kernels.backend import nonzero, take, take_or
 from tensormt.kernels.nodes import Nodes
 from tensormt.text.dictionary import Dictionary
 
-__all__ = ["renamed", "with_relations", "with_word_leaves", "without_bare_words"]
-
 
 def without_bare_words(nodes: Nodes) -> Nodes:
     """The nodes that have a label: words beside other children are dropped."""

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from supar.structs import ConstituencyCRF
 from supar.utils.transform import Tree
 
-from tensormt.parser.decode import LabelTable, best_slots, marginals, to_forest
+from tensormt.kernels.charts import marginals
+from tensormt.parser.decode import LabelTable, best_slots, to_forest
 
 WIDE = ["S", "NP", "S::VP", "S|<>", "NP|<>", "VP", "S::VP::X"]
 TAGS = ["DT", "NP::NN", "VB", "S::VP::VB", "NN"]

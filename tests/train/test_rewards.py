@@ -6,6 +6,7 @@ from pretend import Watch
 
 import tensormt as tm
 from tensormt.train import rewards
+from tensormt.train.mbr import mbr
 from tensormt.train.rewards import Reward
 
 METRICS = [
@@ -90,7 +91,7 @@ def test_nothing_waits_for_the_device():
         rewards.leave_one_out(found)
         rewards.against_greedy(found, found[:, 0])
         reward.shaped(there, others)
-        rewards.mbr(reward.utility(there))
+        mbr(reward.utility(there))
         reward.self_score(there)
         rewards.minimum_risk(found.log_softmax(-1), found)
         rewards.policy_gradient(found, found, found > 0)
@@ -141,5 +142,5 @@ def test_losses_have_gradients_without_nan():
 def test_mbr_takes_the_sample_most_like_the_others():
     samples = torch.tensor([[[9, 8, 7, 6], [1, 2, 3, 4], [1, 2, 3, 5], [1, 2, 3, 4]]])
     table = Reward(tm.BLEU(effective_order=True)).utility(samples)
-    assert rewards.mbr(table).tolist() == [1]
-    assert rewards.mbr(table, torch.tensor([[1.0, 0, 0, 0]])).tolist() == [0]
+    assert mbr(table).tolist() == [1]
+    assert mbr(table, torch.tensor([[1.0, 0, 0, 0]])).tolist() == [0]

@@ -11,7 +11,7 @@ import torch
 import tensormt as tm
 from tensormt.parser.cache import CachedParser
 from tensormt.registry import METRICS, make
-from tensormt.train.rewards import mbr
+from tensormt.train.mbr import mbr
 from tensormt.train.text_reward import TextReward
 
 
