@@ -27,7 +27,6 @@ from pathlib import Path
 import torch
 
 import tensormt as tm
-from tensormt.data.corpus import Corpus
 from tensormt.evaluator import Evaluator
 from tensormt.registry import METRICS
 from tensormt.segments import Segments
@@ -70,7 +69,7 @@ def cost(segments: int, sample: int = 400) -> dict[str, float]:
         assert torch.allclose(scores, again.segments[name], rtol=0, atol=1e-12)
 
     start = time.process_time()
-    corpus = Corpus.from_segments(Segments({"a": lines[0]}, lines[1:]))
+    corpus = Segments({"a": lines[0]}, lines[1:])
     evaluator, totals = Evaluator(list(METRICS), TreesAsText()).fit(corpus), Totals()
     for _, found in evaluator.run(corpus):
         totals.add(found)

@@ -130,7 +130,7 @@ class Evaluator:
         """Return an evaluator of other metrics with the same source of trees and device."""
         return Evaluator(metrics, self._trees, self._device)
 
-    def fit(self, corpus: Corpus, size: int | None = None) -> Evaluator:
+    def fit(self, corpus: Corpus | Segments, size: int | None = None) -> Evaluator:
         """Return an evaluator whose metrics have the counts over all references that they need.
 
         Args:
@@ -194,7 +194,7 @@ class Evaluator:
         return scores
 
     def run(
-        self, corpus: Corpus, size: int | None = None, start: int = 0
+        self, corpus: Corpus | Segments, size: int | None = None, start: int = 0
     ) -> Iterator[tuple[Segments, Statistics]]:
         """Iterate over the chunks of a corpus from a segment on, with their statistics."""
         for segments in corpus.chunks(size or self.chunk_size, start):

@@ -10,7 +10,6 @@ import torch
 from torch import Tensor
 
 from tensormt.data.coercion import as_lines, as_list, as_names, as_streams, check_order
-from tensormt.data.corpus import Corpus
 from tensormt.errors import TensorMTError
 from tensormt.evaluator import Evaluator
 from tensormt.metric import Metric
@@ -89,10 +88,9 @@ def score(
         source = PreparsedTrees([trees[0], *as_list(trees[1], "trees of refs")], segments)
     elif trees:
         source = TreesAsText()
-    corpus = Corpus.from_segments(segments)
-    evaluator = Evaluator(metrics, source, device).fit(corpus)
+    evaluator = Evaluator(metrics, source, device).fit(segments)
     totals, parts = Totals(), []
-    for _, found in evaluator.run(corpus):
+    for _, found in evaluator.run(segments):
         totals.add(found)
         parts.append({name: found.segments(name)[0] for name in evaluator.metrics})
     empty = torch.zeros(0, dtype=torch.float64, device="cpu")

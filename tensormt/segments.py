@@ -10,7 +10,7 @@ A chunk of a file, a test set with human scores, a batch of rewards and a page o
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -125,6 +125,23 @@ class Segments:
     def systems(self) -> list[str]:
         """Names of the systems."""
         return list(self.outputs)
+
+    @property
+    def reference_count(self) -> int:
+        """The number R of reference streams."""
+        return len(self.references)
+
+    def chunks(self, size: int, start: int = 0, hyps: bool = True) -> Iterator[Segments]:
+        """Iterate over parts of at most `size` segments, as `Corpus.chunks` does for files.
+
+        Raises:
+            TensorMTError: If a segment has no reference.
+        """
+        whole = self if hyps else replace(self, outputs={}, human={})
+        for first in range(start, len(self), size):
+            part = whole[first : first + size]
+            part.check_references()
+            yield part
 
     @property
     def streams(self) -> list[Stream]:

@@ -14,7 +14,6 @@ import torch
 
 import tensormt as tm
 from tensormt.command import arguments
-from tensormt.data.corpus import Corpus
 from tensormt.evaluator import CHUNK, Evaluator
 from tensormt.parser.cache import CachedParser
 from tensormt.parser.tree_source import tree_source
@@ -55,7 +54,7 @@ class Flat:
 
 
 def scored(specs, size, hyps=HYPS, folder=None):
-    corpus = Corpus.from_segments(Segments(hyps, REFS))
+    corpus = Segments(hyps, REFS)
     evaluator = Evaluator(specs, CachedParser(Flat(), folder)).fit(corpus)
     totals, parts = Totals(), []
     for _, found in evaluator.run(corpus, size):

@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # torch takes a second to import: only a command that runs ne
     from tensormt.data.corpus import Corpus
     from tensormt.evaluator import Evaluator
     from tensormt.parser.registry import TextParser
+    from tensormt.segments import Segments
     from tensormt.trees.sources import TreeOptions, TreesAsText
 
 PARSERS = (
@@ -162,7 +163,7 @@ def make_evaluator(
 class Job(NamedTuple):
     """What a command on files works with."""
 
-    corpus: Corpus
+    corpus: Any  # Corpus of files, or Segments of a judged set
     evaluator: Evaluator
     names: dict[str, str]  # system → how it is shown
     size: int  # segments at a time
@@ -191,7 +192,10 @@ def load(args: argparse.Namespace) -> Job:
 
 
 def job(
-    args: argparse.Namespace, corpus: Corpus, evaluator: Evaluator, parsing: ParseProgress
+    args: argparse.Namespace,
+    corpus: Corpus | Segments,
+    evaluator: Evaluator,
+    parsing: ParseProgress,
 ) -> Job:
     """What a command works with, given its corpus and evaluator."""
     size = args.chunk or evaluator.chunk_size

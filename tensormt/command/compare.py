@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
 
     job = arguments.load(args)
     corpus, parts = job.corpus, []
-    with Progress(corpus.segments, "compare", quiet=args.quiet) as bar:
+    with Progress(len(corpus), "compare", quiet=args.quiet) as bar:
         job.parsing.show_on(bar)
         evaluator = job.evaluator.fit(corpus, job.size)
         for segments, found in evaluator.run(corpus, job.size):
@@ -89,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
         args.seed,
         args.sacrebleu_p,
     )
-    signatures = evaluator.signatures(corpus.references)
+    signatures = evaluator.signatures(corpus.reference_count)
     print(_report(args, results, evaluator.metrics, signatures))
     return 0
 

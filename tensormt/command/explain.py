@@ -46,10 +46,8 @@ def run(args: argparse.Namespace) -> int:
     """Explain one segment of every system."""
     job = arguments.load(args)
     corpus = job.corpus
-    if not 1 <= args.segment <= corpus.segments:
-        raise TensorMTError(
-            f"--segment {args.segment}: expected a number from 1 to {corpus.segments}"
-        )
+    if not 1 <= args.segment <= len(corpus):
+        raise TensorMTError(f"--segment {args.segment}: expected a number from 1 to {len(corpus)}")
     segments = next(corpus.chunks(1, args.segment - 1))
     evaluator = job.evaluator.fit(corpus)  # scores may need counts over all references
     texts = evaluator.prepare(segments)
@@ -69,8 +67,8 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps({"segment": args.segment, "systems": rows}, ensure_ascii=False, indent=1))
         return 0
     count = len(found)
-    head = [f"segment {args.segment} of {corpus.segments}"]
-    for number in range(corpus.references):
+    head = [f"segment {args.segment} of {len(corpus)}"]
+    for number in range(corpus.reference_count):
         head.append(f"reference {number + 1}: {texts.lines(count + number)[0]}")
     blocks = ["\n".join(head)]
     for number, (name, metrics) in enumerate(found.items()):

@@ -56,11 +56,11 @@ def run(args: argparse.Namespace) -> int:
     output_path(args.output, arguments.input_files(args))
     job = _load(args)
     corpus = job.corpus
-    with Progress(corpus.segments, "report", quiet=args.quiet) as bar:
+    with Progress(len(corpus), "report", quiet=args.quiet) as bar:
         job.parsing.show_on(bar)
         collected = collect(job.evaluator, corpus, list(job.names.values()), job.size, bar)
     path = build(collected, args.output, count, args.title)
-    print(f"{path}: {corpus.segments:,} segments, {path.stat().st_size:,} bytes", file=sys.stderr)
+    print(f"{path}: {len(corpus):,} segments, {path.stat().st_size:,} bytes", file=sys.stderr)
     return 0
 
 
@@ -74,13 +74,11 @@ def _load(args: argparse.Namespace) -> arguments.Job:
     """Corpus and evaluator; a file of rows with outputs by system is a judged set."""
     if len(args.input) > 1 or args.refs or not _is_judged(args.input[0]):
         return arguments.load(args)
-    from tensormt.data.corpus import Corpus
     from tensormt.data.human_scores import read_jsonl
 
     parsing = arguments.ParseProgress()
     evaluator = arguments.make_evaluator(args, progress=parsing)
-    corpus = Corpus.from_segments(read_jsonl(args.input[0]))
-    return arguments.job(args, corpus, evaluator, parsing)
+    return arguments.job(args, read_jsonl(args.input[0]), evaluator, parsing)
 
 
 def _is_judged(path: str) -> bool:

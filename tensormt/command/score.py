@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
         writer = SegmentWriter(args.segments, _fingerprint(args, job), metrics, args.resume, inputs)
     totals = Totals.from_json(writer.kept if writer and writer.kept else {})
     start = writer.done if writer else 0
-    with Progress(corpus.segments, "score", quiet=args.quiet) as bar:
+    with Progress(len(corpus), "score", quiet=args.quiet) as bar:
         bar(start)
         job.parsing.show_on(bar)
         evaluator = job.evaluator.fit(corpus, job.size)
@@ -100,13 +100,13 @@ def _fingerprint(args: argparse.Namespace, job: arguments.Job) -> str:
     """A hash of all that the segment file depends on."""
     facts = [job.corpus.digest, job.size, list(job.names.values()), args.trees]
     facts += [list(job.evaluator.metrics), "words" if args.documents else False]
-    facts += job.evaluator.signatures(job.corpus.references).values()
+    facts += job.evaluator.signatures(job.corpus.reference_count).values()
     return hashlib.blake2b(json.dumps(facts).encode(), digest_size=16).hexdigest()
 
 
 def _report(args: argparse.Namespace, job: arguments.Job, totals: Totals) -> str:
     metrics = job.evaluator.metrics
-    signatures = job.evaluator.signatures(job.corpus.references)
+    signatures = job.evaluator.signatures(job.corpus.reference_count)
     scores = {name: totals.corpus_scores(metrics, name) for name in job.names.values()}
     documents = {
         name: totals.document_scores(metrics, name)
@@ -120,7 +120,7 @@ def _report(args: argparse.Namespace, job: arguments.Job, totals: Totals) -> str
             }
             for name, by_metric in scores.items()
         }
-        report = {"systems": found, "segments": job.corpus.segments}
+        report = {"systems": found, "segments": len(job.corpus)}
         if args.documents:
             report["documents"] = documents
         return tables.json_text(report)

@@ -1,4 +1,4 @@
-"""Corpus: segments in chunks, from text files, rows, mteval markup or memory.
+"""Corpus: segments in chunks, from text files, rows or mteval markup.
 
 Text files (one segment a line, `.gz` too), rows with their own references (`.jsonl`, `.tsv`) and
 mteval or WMT markup (`.sgm`, `.sgml`, `.xml`) become one `Corpus`, which hands out chunks of
@@ -10,13 +10,10 @@ reference; a segment without any is an error.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import islice
-from types import MappingProxyType
 from typing import NamedTuple
-
-import numpy as np
 
 from tensormt.data import files, tree_files
 from tensormt.data.row_reader import rows
@@ -60,8 +57,6 @@ class Corpus:
         refs: Files of references.
         docs: The file that names documents.
         paths: All files, for `digest`.
-        missing: What an output that a file lacks becomes.
-        human: Human scores by name, float64 [S,N].
     """
 
     def __init__(
@@ -70,27 +65,15 @@ class Corpus:
         refs: Sequence[Source],
         docs: Source | None = None,
         paths: Sequence[str] = (),
-        *,
-        missing: str | None = "",
-        human: Mapping[str, np.ndarray] = MappingProxyType({}),
     ) -> None:
         self._hyps, self._refs, self._docs = list(hyps), list(refs), docs
         self._paths = list(paths)
         self.systems = [system for source in hyps for system in source.systems]
-        self.references = sum(source.refs for source in refs)
-        self.segments = self._hyps[0].size
+        self.reference_count = sum(source.refs for source in refs)
         self.has_documents = docs is not None
-        self._missing, self._human = missing, human
 
-    @classmethod
-    def from_segments(cls, segments: Segments) -> Corpus:
-        """Make a corpus of segments that lie in memory."""
-        outputs, documents = segments.outputs, segments.documents
-        own = _listed(
-            "", list(outputs), list(outputs.values()), segments.references, documents, len(segments)
-        )
-        docs = None if documents is None else own
-        return cls([own], [own], docs, missing=None, human=segments.human)
+    def __len__(self) -> int:
+        return self._hyps[0].size
 
     @cached_property
     def digest(self) -> str:
@@ -118,10 +101,10 @@ class Corpus:
         if self._docs is not None:
             needed[id(self._docs)] = self._docs
         readers = {key: source.blocks(start, size) for key, source in needed.items()}
-        while start < self.segments:
+        while start < len(self):
             blocks = {key: next(reader) for key, reader in readers.items()}
             own = [
-                [self._missing if line is None else line for line in lines]
+                [line or "" for line in lines]  # an output that a file lacks is empty
                 for source in self._hyps
                 if hyps
                 for lines in blocks[id(source)].hyps
@@ -135,7 +118,6 @@ class Corpus:
                 dict(zip(self.systems, own, strict=hyps)),
                 references,
                 documents,
-                human={name: table[:, start:stop] for name, table in self._human.items()},
                 numbers=range(start, stop),
             )
             segments.check_references()

@@ -17,7 +17,6 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from tensormt.data.corpus import Corpus
 from tensormt.evaluator import Evaluator
 from tensormt.kernels.kendall import round_for_ties
 from tensormt.metaeval.grouping import agreement, document_means, system_agreement
@@ -89,10 +88,9 @@ def evaluate_metrics(evaluator: Evaluator, segments: Segments) -> list[Scores]:
         evaluator: Metrics with their source of trees.
         segments: The test set; outputs that are None are left out.
     """
-    corpus = Corpus.from_segments(segments)
-    evaluator = evaluator.fit(corpus)
-    found = Statistics.concat([statistics for _, statistics in evaluator.run(corpus)])
-    signatures = evaluator.signatures(len(segments.references))
+    evaluator = evaluator.fit(segments)
+    found = Statistics.concat([statistics for _, statistics in evaluator.run(segments)])
+    signatures = evaluator.signatures(segments.reference_count)
     return [
         Scores(
             name,

@@ -21,7 +21,6 @@ from torch import Tensor
 
 from tensormt.data.atomic_write import output_path
 from tensormt.data.coercion import as_lines, as_list, as_names, as_streams
-from tensormt.data.corpus import Corpus
 from tensormt.errors import TensorMTError
 from tensormt.evaluator import Evaluator
 from tensormt.metric import Metric
@@ -86,7 +85,7 @@ def report(
     elif trees:
         source = TreesAsText()
     evaluator = Evaluator(metrics, source, device)
-    return build(collect(evaluator, Corpus.from_segments(segments)), path, trees_for, title)
+    return build(collect(evaluator, segments), path, trees_for, title)
 
 
 def _human(human: Any, systems: int, segments: int) -> dict[str, np.ndarray]:

@@ -163,7 +163,7 @@ def _explained(evaluator: Evaluator, texts: PreparedTexts, name: str) -> list[Le
 
 def collect(
     evaluator: Evaluator,
-    corpus: Corpus,
+    corpus: Corpus | Segments,
     names: Sequence[str] | None = None,
     size: int = CHUNK,
     progress: Callable[[int], object] = lambda count: None,
@@ -177,14 +177,14 @@ def collect(
         size: Segments at a time.
         progress: Called with the number of segments that are done.
     """
-    if not corpus.segments:
+    if not len(corpus):
         raise TensorMTError("no segments to report on: the files are empty")
     evaluator = evaluator.fit(corpus)
     count = len(corpus.systems)
-    many = count * corpus.segments > _LETTERS
+    many = count * len(corpus) > _LETTERS
     parts: list[Segments] = []
     statistics: list[Statistics] = []
-    shown: list[list[str]] = [[] for _ in range(count + corpus.references)]
+    shown: list[list[str]] = [[] for _ in range(count + corpus.reference_count)]
     item_counts: dict[str, ItemCounts] = {}
     silent: set[str] = set()
     depths: list[np.ndarray] = []

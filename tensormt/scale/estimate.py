@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import torch
 
-from tensormt.data.corpus import Corpus
 from tensormt.data.shard_reader import Record, sample
 from tensormt.data.shards import Shard
 from tensormt.scale.job import Job
@@ -65,15 +64,14 @@ def _speed(job: Job, rows: list[Record]) -> float:
     """Rows a second; the first few are scored before, which also loads the parser."""
     evaluator, threads = job.evaluator(), torch.get_num_threads()
     segments, warm = row_segments(rows), len(rows) // 10
-    corpus = Corpus.from_segments(segments)
     torch.set_num_threads(1)
     try:
         counting = time.perf_counter()
-        evaluator = evaluator.fit(corpus)
+        evaluator = evaluator.fit(segments)
         counting = time.perf_counter() - counting
         evaluator.evaluate(segments[:warm])
         began = time.perf_counter()
-        for _, found in evaluator.run(corpus, job.chunk_size(evaluator), warm):
+        for _, found in evaluator.run(segments, job.chunk_size(evaluator), warm):
             for name in evaluator.metrics:
                 found.segments(name)
         scoring = time.perf_counter() - began

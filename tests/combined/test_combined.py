@@ -8,7 +8,6 @@ import pytest
 import torch
 
 import tensormt as tm
-from tensormt.data.corpus import Corpus
 from tensormt.evaluator import Evaluator
 from tensormt.registry import make
 from tensormt.segments import Segments
@@ -114,7 +113,7 @@ def test_chunks_resume_and_processes_change_nothing(spec):
     whole = scored([spec])
     for size in (1, 3):
         evaluator, totals = Evaluator([spec], Flat()), Totals()
-        corpus = Corpus.from_segments(Segments({"": HYPS}, REFS))
+        corpus = Segments({"": HYPS}, REFS)
         for _, found in evaluator.run(corpus, size):
             totals.add(found)
         fresh = pickle.loads(pickle.dumps(make(spec)))

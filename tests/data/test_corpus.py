@@ -21,7 +21,7 @@ def write(path, *lines):
 
 
 def gather(corpus, size=2, start=0):
-    hyps, refs, docs = {}, [[] for _ in range(corpus.references)], []
+    hyps, refs, docs = {}, [[] for _ in range(corpus.reference_count)], []
     for chunk in corpus.chunks(size, start):
         assert len(chunk) <= size
         for name, lines in chunk.outputs.items():
@@ -36,7 +36,7 @@ def test_text_files_in_chunks(tmp_path):
     hyp = write(tmp_path / "hyp", "a", "", "c", "d", "e")
     one, two = write(tmp_path / "r1", "A", "B", "", "D", "E"), write(tmp_path / "r2", *"12345")
     corpus = open_corpus([hyp], [one, two])
-    assert corpus.segments == 5
+    assert len(corpus) == 5
     for size in (1, 2, 5, 9):
         found = gather(corpus, size)
         assert found == ([["a", "", "c", "d", "e"]], [["A", "B", "", "D", "E"], [*"12345"]], [])

@@ -10,7 +10,6 @@ import numpy as np
 import oracles
 import pytest
 
-from tensormt.data.corpus import Corpus
 from tensormt.evaluator import Evaluator
 from tensormt.reporting import item_counts
 from tensormt.reporting.collect import collect
@@ -81,7 +80,7 @@ def test_ngrams_of_three_systems():
         for share in (0.9, 0.6, 0.3)
     ]
     *systems, lines = [[" ".join(row) for row in rows] for rows in (*hyps, refs)]
-    corpus = Corpus.from_segments(Segments(dict(zip("abc", systems, strict=True)), [lines]))
+    corpus = Segments(dict(zip("abc", systems, strict=True)), [lines])
     items = item_counts.tallied(collect(Evaluator(["bleu:max_order=2"]), corpus, size=7))
     for order in (1, 2):
         own = [item for item in items if item.order == order]
@@ -96,7 +95,7 @@ def test_subtrees_of_two_systems():
     rng = random.Random(5)
     refs, *hyps = [[oracles.random_tree(rng, 9) for _ in range(25)] for _ in range(3)]
     *systems, lines = [[oracles.brackets(tree) for tree in rows] for rows in (*hyps, refs)]
-    corpus = Corpus.from_segments(Segments(dict(zip("ab", systems, strict=True)), [lines]))
+    corpus = Segments(dict(zip("ab", systems, strict=True)), [lines])
     items = item_counts.tallied(
         collect(Evaluator(["stm:max_depth=2"], TreesAsText()), corpus, size=10)
     )
