@@ -1,11 +1,7 @@
 """tm.score: equal to the metrics on batches, whatever the chunks, the systems or the cache."""
 
 import argparse
-import json
-import math
 import multiprocessing
-import random
-from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -280,53 +276,3 @@ def test_broken_cache(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(tm.TensorMTError, match="parse cache cannot be used"):
         CachedParser(Flat(), tmp_path / "file" / "folder")
-
-
-def test_documents_are_summed_exactly_in_any_order_and_grouping():
-    """Sums of fixed-point numbers with 88 bits behind the point, against Python's integers."""
-    rng = random.Random(5)
-    values = [[rng.random() * 10.0 ** rng.randint(-9, 6) for _ in range(2)] for _ in range(200)]
-    counts = [[rng.randint(0, 9) for _ in range(3)] for _ in range(200)]
-    docs = [f"d{rng.randint(0, 12)}" for _ in range(200)]
-    fixed = {
-        doc: [
-            sum(
-                math.floor(Fraction(v[k]) * 2**88)
-                for v, d in zip(values, docs, strict=True)
-                if d == doc
-            )
-            for k in range(2)
-        ]
-        for doc in docs
-    }
-    whole = {
-        doc: [sum(c[k] for c, d in zip(counts, docs, strict=True) if d == doc) for k in range(3)]
-        for doc in docs
-    }
-    for size in (1, 17, 200):
-        order = list(range(200))
-        rng.shuffle(order)
-        parts = []
-        for start in range(0, 200, size):
-            some = order[start : start + size]
-            part = Totals()
-            found = {
-                "float": torch.tensor([[values[k] for k in some]], dtype=torch.float64),
-                "whole": torch.tensor([[counts[k] for k in some]]),
-            }
-            present = torch.ones(1, len(some), dtype=torch.bool)
-            part.add(Statistics({}, found, present, ["A"], [docs[k] for k in some]))
-            parts.append(Totals.from_json(json.loads(json.dumps(part.to_json()))))
-        total = Totals()
-        for part in parts:
-            total.merge(part)
-        names, tables = total.document_names, total.document_sums("A")
-        assert sorted(names) == sorted(set(docs))
-        for number, doc in enumerate(names):
-            high, middle, low = tables["float"][:, number].tolist()
-            own = [(h << 72) + (m << 36) + w for h, m, w in zip(high, middle, low, strict=True)]
-            assert own == fixed[doc]
-            assert tables["whole"][0, number].tolist() == whole[doc]
-        high, middle, low = total.to_json()["corpus"]["A"]["float"]
-        own = [(h << 72) + (m << 36) + w for h, m, w in zip(high, middle, low, strict=True)]
-        assert own == [sum(column) for column in zip(*fixed.values(), strict=True)]

@@ -1,0 +1,182 @@
+"""Evaluator: checks when it is made, the metrics' own numbers, errors with the corpus's numbers."""
+
+import pickle
+
+import pytest
+import torch
+
+import tensormt as tm
+from tensormt.errors import NoExplanation, TensorMTError
+from tensormt.evaluator import CHUNK, PARSED_CHUNK, Evaluator, named_metrics
+from tensormt.segments import Segments
+from tensormt.statistics import Statistics
+from tensormt.trees.sources import PreparsedTrees, TreeOptions, TreesAsText
+
+HYPS = {"a": ["the dog ran", "a cat sat", "it is"], "b": ["the dog", None, ""]}
+REFS = [["the dog ran home", "the cat sat", "it was"], ["a dog ran", None, "it is so"]]
+
+
+def flat(lines):
+    """Trees of texts: S over a tag for each word."""
+    trees = (" ".join(f"(X {word})" for word in (line or "").split()) for line in lines)
+    return tm.TreeBatch.from_brackets([f"(S {tree})" if tree else "" for tree in trees])
+
+
+def segments():
+    return Segments(HYPS, REFS)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((["blue"],), "no metric named 'blue'"),
+        ((["bleu:max_order=0"],), "max_order is '0', expected a whole number"),
+        (([],), "metrics is a list of at least one name"),
+        (({},), "metrics is a list of at least one name"),
+        (("bleu",), "metrics is a list of at least one name"),
+        (([tm.BLEU(), tm.BLEU(2)],), "two metrics are called 'bleu'"),
+        ((["stm"],), "STM compares trees: name a parser, for example 'default'"),
+        ((["bleu+stm"],), "Mean compares trees: name a parser"),
+        ((["stm"], 3), "parser is int: expected 'default'"),
+        ((["stm"], "/no/such/parser"), "/no/such/parser"),
+        ((["bleu"], None, "xpu:9:9"), "there is no device"),
+    ],
+)
+def test_what_is_wrong_is_said_when_it_is_made(arguments, message):
+    with pytest.raises(TensorMTError, match=message):
+        Evaluator(*arguments)
+
+
+def test_a_parser_that_nobody_needs_is_not_opened():
+    evaluator = Evaluator(["bleu"], "/no/such/parser")
+    assert evaluator.trees is None
+    assert not evaluator.reads_trees
+    assert evaluator.chunk_size == CHUNK
+    assert Evaluator(["stm"], TreeOptions(flat)).trees is flat
+    assert Evaluator(["stm"], "default").chunk_size == PARSED_CHUNK
+
+
+def test_statistics_are_those_of_the_metrics():
+    specs = ["bleu", "chrf", "bleu:max_order=2", "bm", "stm:max_depth=2", "bleu+stm"]
+    found = Evaluator(specs, flat).evaluate(segments())
+    assert list(found.tables) == specs
+    for spec, metric in named_metrics(specs).items():
+        for row, lines in enumerate(HYPS.values()):
+            streams = [[line or "" for line in lines], *REFS]
+            if spec == "bleu+stm":
+                continue
+            if metric.reads_trees:
+                hyp, *refs = (flat(stream) for stream in streams)
+            else:
+                hyp, *refs = (
+                    tm.TokenBatch.from_text(stream, *metric.reads.cut) for stream in streams
+                )
+            expected = metric.statistics(hyp, refs)
+            kept = [line is not None for line in lines]
+            assert torch.equal(found.tables[spec][row][kept], expected[kept])
+            assert not found.tables[spec][row][[not k for k in kept]].any()
+    assert found.present.tolist() == [[True] * 3, [True, False, True]]
+    assert found.segments("bleu")[1, 1].isnan()
+
+
+def test_chunks_change_nothing():
+    specs = ["bleu", "nist", "stm"]
+    evaluator = Evaluator(specs, flat).fit(segments())
+    whole = evaluator.evaluate(segments())
+    for size in (1, 2, 3):
+        parts = [found for _, found in evaluator.run(segments(), size)]
+        again = Statistics.concat(parts)
+        for spec in specs:
+            assert torch.allclose(again.tables[spec], whole.tables[spec], rtol=1e-14, atol=0)
+    parts = [part for part, _ in evaluator.run(segments(), 2, start=1)]
+    assert [part.number(0) for part in parts] == [1]
+
+
+def test_fit_leaves_the_evaluator_as_it_was():
+    evaluator = Evaluator(["nist", "queen:chrf+nist", "bleu"])
+    fitted = evaluator.fit(segments())
+    assert evaluator.metrics["nist"].needs_fit
+    assert evaluator.metrics["queen:chrf+nist"].needs_fit
+    assert not any(metric.needs_fit for metric in fitted.metrics.values())
+    plain = Evaluator(["bleu"])
+    assert plain.fit(segments()) is plain
+    metric = tm.NIST()
+    assert not Evaluator([metric]).fit(segments()).metrics["nist"].needs_fit
+    assert metric.needs_fit
+
+
+def test_metrics_cannot_be_changed_from_outside():
+    evaluator = Evaluator(["bleu"])
+    with pytest.raises(TypeError):
+        evaluator.metrics["stm"] = tm.STM()
+    for name in ("metrics", "trees", "device"):
+        with pytest.raises(AttributeError):
+            setattr(evaluator, name, None)
+
+
+def test_pickled():
+    evaluator = pickle.loads(pickle.dumps(Evaluator(["bleu", "stm"], flat)))
+    assert torch.equal(
+        evaluator.evaluate(segments()).corpus("stm"),
+        Evaluator(["stm"], flat).evaluate(segments()).corpus("stm"),
+    )
+
+
+def test_errors_have_the_number_of_the_segment_in_the_corpus():
+    refs = [["(S (A a))"] * 4 + ["(S (-NONE- *))"]]
+    trees = Segments({"": ["(S (A a))"] * 5}, refs)
+    evaluator = Evaluator(["stm"], TreesAsText())
+    for size in (1, 2, 5):
+        with pytest.raises(TensorMTError, match="segment 5 has no reference"):
+            list(evaluator.run(trees, size))
+    with pytest.raises(TensorMTError, match="segment 5 has no reference"):
+        evaluator.explain(evaluator.prepare(trees[3:]), "stm")
+    with pytest.raises(TensorMTError, match="segment 5 has no reference"):
+        evaluator.segment_scores(trees[[0, 4]])
+
+
+def test_trees_beside_the_text_go_by_position():
+    whole = segments()
+    trees = PreparsedTrees([flat(stream) for stream in whole.streams], whole)
+    evaluator = Evaluator(["stm", "bleu"], trees)
+    expected = Evaluator(["stm", "bleu"], flat).evaluate(whole)
+    assert torch.equal(evaluator.evaluate(whole).tables["stm"], expected.tables["stm"])
+    some = evaluator.evaluate(whole[[2, 0]])
+    assert torch.equal(some.tables["stm"], expected.tables["stm"][:, [2, 0]])
+    assert "|parser:given|" in evaluator.signatures(2)["stm"]
+    with pytest.raises(TensorMTError, match="trees must have the form of the text"):
+        PreparsedTrees([flat(["a"])], whole)
+
+
+def test_signatures():
+    trees = TreesAsText("conllu")
+    found = Evaluator(["hwcm", "bleu"], trees).signatures(3)
+    assert "rules" not in found["hwcm"]  # head rules convert constituents only
+    assert "|refs:3|parser:given|" in found["hwcm"]
+    assert "|refs:3|version:" in found["bleu"]
+    assert "|rules:collins|" in Evaluator(["hwcm"], TreesAsText()).signatures(1)["hwcm"]
+    before = Evaluator(["bleu"])
+    expected = before.signatures(1)
+    before.evaluate(segments())
+    assert before.signatures(1) == expected
+
+
+def test_a_signature_depends_on_the_settings_alone():
+    metric = tm.BLEU()
+    signature = metric.signature
+    batch = tm.TokenBatch.from_text(["A b"], "none", lowercase=True)
+    metric(batch, [batch])
+    assert metric.signature == signature
+
+
+def test_explanations_and_segment_scores():
+    evaluator = Evaluator(["bleu", "queen:chrf+bleu"])
+    refs = [*REFS, ["x", "y", "z"], ["u", "v", "w"]]
+    some = Segments(HYPS, refs)[:1]
+    texts = evaluator.prepare(some)
+    one, two = evaluator.explain(texts, "bleu")
+    assert (len(one.hyp), len(two.hyp)) == (1, 1)
+    with pytest.raises(NoExplanation):
+        evaluator.explain(texts, "queen:chrf+bleu")
+    scores = evaluator.segment_scores(some)
+    assert torch.equal(scores["bleu"], evaluator.evaluate(some).segments("bleu"))
