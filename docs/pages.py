@@ -1,6 +1,6 @@
 """Pages of the site that are made, not written: the start page, and the reference from docstrings.
 
-mkdocs calls `on_config` and `on_files` (mkdocs.yml: hooks), mkdocstrings loads `Docstrings`. A room
+mkdocs calls `on_config` and `on_files` (mkdocs.yml: hooks), mkdocstrings loads `Docstrings`. A module
 of the package has a page with the names of its `__all__`, so a new public name appears by itself.
 """
 
@@ -25,31 +25,36 @@ FILES = {
     "contributing.md": "CONTRIBUTING.md",
     "changelog.md": "CHANGELOG.md",
 }
-# modules that users import by name; all else is reached through the rooms
+# modules that users import by name; all else is reached through the packages
 MODULES = [
+    "tensormt.evaluator",
+    "tensormt.inputs",
     "tensormt.metric",
+    "tensormt.options",
     "tensormt.registry",
+    "tensormt.segments",
+    "tensormt.statistics",
     "tensormt.train.functional",
     "tensormt.train.torchmetrics_wrapper",
 ]
 
 
-def rooms() -> list[Any]:
-    """The package, its rooms and MODULES, as far as they have public names."""
+def packages() -> list[Any]:
+    """The package, its packages and MODULES, as far as they have public names."""
     names = [m.name for m in pkgutil.iter_modules(tensormt.__path__, "tensormt.") if m.ispkg]
     found = [importlib.import_module(name) for name in ["tensormt", *names, *MODULES]]
-    return [room for room in found if getattr(room, "__all__", [])]
+    return [module for module in found if getattr(module, "__all__", [])]
 
 
 def reference() -> dict[str, str]:
-    """The pages of the reference by name; a name of several rooms stands on the first page."""
+    """The pages of the reference by name; a name of several packages stands on the first page."""
     pages: dict[str, str] = {}
     home: dict[str, str] = {}  # identifier → page
-    for room in rooms():
-        page = room.__name__
-        parts = [f"# {page}", markdown(inspect.getdoc(room) or "")]
-        for name in room.__all__:
-            value = getattr(room, name)
+    for module in packages():
+        page = module.__name__
+        parts = [f"# {page}", markdown(inspect.getdoc(module) or "")]
+        for name in module.__all__:
+            value = getattr(module, name)
             place = f"{page}.{name}"
             if inspect.isclass(value) or inspect.isroutine(value):
                 place = f"{value.__module__}.{value.__qualname__}"
@@ -117,6 +122,6 @@ class Docstrings(Extension):
 @cache
 def metrics() -> set[str]:
     """Where the metrics are defined."""
-    public = (getattr(room, name) for room in rooms() for name in room.__all__)
+    public = (getattr(module, name) for module in packages() for name in module.__all__)
     kinds = [kind for kind in public if inspect.isclass(kind) and issubclass(kind, Metric)]
     return {f"{kind.__module__}.{kind.__qualname__}" for kind in kinds if kind is not Metric}

@@ -32,6 +32,8 @@ from tensormt.segments import Segments
 from tensormt.statistics import Statistics
 from tensormt.trees.sources import GIVEN
 
+__all__ = ["CHUNK", "Evaluator", "named_metrics"]
+
 CHUNK = 2000  # segments: what fits a CPU's cache, and a good batch for a parser
 PARSED_CHUNK = 500  # segments where most of the time goes into parsing, so that progress is seen
 

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from tensormt.text.tokens import TokenBatch
     from tensormt.trees.batch import TreeBatch
 
+__all__ = ["CompositeBatch", "CompositeInput", "CompositeReferences", "Input", "Tokens", "Trees"]
+
 
 class Input(ABC):
     """What a metric reads; subclasses are immutable and hashable."""

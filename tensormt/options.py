@@ -22,6 +22,8 @@ from typing import Any
 
 from tensormt.errors import TensorMTError
 
+__all__ = ["Boolean", "Choice", "Integer", "Number", "Option", "declared"]
+
 _TRUTH = {"yes": True, "true": True, "no": False, "false": False}
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 

@@ -18,6 +18,8 @@ import numpy as np
 
 from tensormt.errors import SegmentError, TensorMTError
 
+__all__ = ["Segments", "reference_streams"]
+
 Stream = Sequence[str | None]
 
 

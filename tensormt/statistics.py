@@ -19,6 +19,8 @@ from tensormt.errors import TensorMTError
 from tensormt.kernels.fixed_point import from_words, normalize_carries, to_words
 from tensormt.metric import Metric
 
+__all__ = ["Statistics", "Totals"]
+
 Metrics = Mapping[str, Metric[Any]]
 
 
