@@ -1,7 +1,7 @@
 """Pages of the site that are made, not written: the start page, and the reference from docstrings.
 
-mkdocs calls `on_config` and `on_files` (mkdocs.yml: hooks), mkdocstrings loads `Docstrings`. A module
-of the package has a page with the names of its `__all__`, so a new public name appears by itself.
+mkdocs calls `on_config` and `on_files` (mkdocs.yml: hooks), mkdocstrings loads `Docstrings`. Each
+package has a page with the names of its `__all__`, so that a new public name appears there.
 """
 
 import importlib

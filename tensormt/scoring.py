@@ -55,7 +55,7 @@ def score(
 
     Args:
         hyps: B hypotheses.
-        refs: R streams of B references; refs[k][i] is reference k of segment i.
+        refs: R streams of B references; `refs[k][i]` is reference k of segment i.
         metrics: Names with options, such as "stm:max_depth=3,balance=f1", or Metric objects.
         parser: "default", another name or path, a loaded Parser or another source of trees.
         device: Device of the tensors; None for the CPU.

@@ -93,7 +93,7 @@ class Segments:
 
         Args:
             outputs: Texts of every system, [N] each.
-            references: The references of each segment, [N][R]; R may differ.
+            references: The references of each of N segments, R of them; R may differ.
             more: Further columns of `Segments`.
         """
         own = {name: list(lines) for name, lines in outputs.items()}
