@@ -11,6 +11,7 @@ a device that does not exist, a parser that cannot be loaded.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from types import MappingProxyType
@@ -198,9 +199,27 @@ class Evaluator:
     def run(
         self, corpus: Corpus | Segments, size: int | None = None, start: int = 0
     ) -> Iterator[tuple[Segments, Statistics]]:
-        """Iterate over the chunks of a corpus from a segment on, with their statistics."""
+        """Iterate over the chunks of a corpus from a segment on, with their statistics.
+
+        At the end there is a warning if outputs are empty or much shorter than their references and
+        a metric does not penalise that.
+        """
+        short = outputs = 0
+        unpenalized = [
+            name for name, metric in self._metrics.items() if not metric.penalizes_short_output
+        ]
         for segments in corpus.chunks(size or self.chunk_size, start):
+            if unpenalized:
+                short += segments.short_outputs()
+                outputs += int(segments.present.sum())
             yield segments, self.evaluate(segments)
+        if short:
+            warnings.warn(
+                f"{short:,} of {outputs:,} outputs are empty or less than half as long as their "
+                f"references, which {', '.join(unpenalized)} cannot see: use balance=f1 or "
+                "balance=brevity, or a metric such as BLEU beside it",
+                stacklevel=2,
+            )
 
     def explain(self, texts: PreparedTexts, metric: str) -> list[Explanation]:
         """Say what a metric matched, for each system.

@@ -211,6 +211,11 @@ class Metric(ABC, Generic[Batch]):
         return self._width
 
     @property
+    def penalizes_short_output(self) -> bool:
+        """Whether the score falls when parts of the output are left out; precisions do not."""
+        return True
+
+    @property
     def reads_trees(self) -> bool:
         """Whether trees are part of what the metric reads."""
         return self.reads.uses_trees

@@ -239,6 +239,18 @@ class Segments:
             human={name: table[kept] for name, table in some.human.items()},
         )
 
+    def short_outputs(self) -> int:
+        """Count outputs that are blank or have less than half the words of every reference."""
+        shortest = [
+            min((len(ref.split()) for ref in row), default=0) for row in self.reference_rows()
+        ]
+        return sum(
+            2 * len(text.split()) < least
+            for lines in self.outputs.values()
+            for text, least in zip(lines, shortest, strict=True)
+            if text is not None
+        )
+
     def check_references(self) -> None:
         """Raise unless every segment has a reference that is not blank."""
         first, *others = self.references

@@ -1,6 +1,8 @@
 """Evaluator: checks when it is made, the metrics' own numbers, errors with the corpus's numbers."""
 
 import pickle
+import re
+import warnings
 
 import pytest
 import torch
@@ -180,3 +182,23 @@ def test_explanations_and_segment_scores():
         evaluator.explain(texts, "queen:chrf+bleu")
     scores = evaluator.segment_scores(some)
     assert torch.equal(scores["bleu"], evaluator.evaluate(some).segments("bleu"))
+
+
+def test_precisions_warn_of_short_output():
+    """With every other line blank a precision rises: the warning says how many lines are short."""
+    refs = [["a b c d e f"] * 6, ["a b c d"] * 6]
+    hyps = {"x": ["a b c d e", "", "a", "a b", " ", "a b c"], "y": ["a b c d e f"] * 5 + [None]}
+    some = Segments(hyps, refs)
+    assert some.short_outputs() == 3
+    for specs in (["stm"], ["bleu", "hwcm", "dstm"], ["stm+hwcm"]):
+        names = [name for name in specs if name != "bleu"]
+        expected = (
+            rf"3 of 11 outputs are empty or less than half.*{re.escape(', '.join(names))} can"
+        )
+        with pytest.warns(UserWarning, match=expected):
+            list(Evaluator(specs, flat).run(some, 2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        list(Evaluator(["bleu", "stm:balance=f1", "hwcm:balance=brevity", "tkm"], flat).run(some))
+        list(Evaluator(["stm+bleu", "blend"], flat).run(some))
+        list(Evaluator(["stm"], flat).run(some[:1]))

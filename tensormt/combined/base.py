@@ -45,6 +45,11 @@ class CombinedMetric(Metric[Any]):
         """What the members read, side by side."""
         return CompositeInput(tuple(metric.reads for metric in self.metrics))
 
+    @property
+    def penalizes_short_output(self) -> bool:
+        """Whether a member does."""
+        return any(metric.penalizes_short_output for metric in self.metrics)
+
     def unfitted(self) -> list[Any]:
         """Return the members that need n-gram counts of the test set and have none."""
         return [own for metric in self.metrics for own in metric.unfitted()]

@@ -70,6 +70,11 @@ class ClippedPrecisionMetric(TreeMetric):
         return self.balance in ("recall", "f1")
 
     @property
+    def penalizes_short_output(self) -> bool:
+        """False for precisions."""
+        return self.balance != "precision"
+
+    @property
     def width(self) -> int:
         """The number of statistics."""
         more = {"recall": self.orders, "f1": self.orders, "brevity": 2}.get(self.balance, 0)

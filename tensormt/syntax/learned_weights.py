@@ -151,6 +151,11 @@ class LearnedMetric(Metric[TreeBatch]):
         return self.metric.reads
 
     @property
+    def penalizes_short_output(self) -> bool:
+        """That of the metric."""
+        return self.metric.penalizes_short_output
+
+    @property
     def width(self) -> int:
         """The number of statistics: that of the metric."""
         return self.metric.width
