@@ -12,7 +12,8 @@ The public methods check their arguments once and then call the hooks that a sub
     public        hook
     statistics    _statistics(hyp, refs) -> Tensor [B,K]
                   _plain_statistics(hyp, refs) -> numpy [B,K] (optional: a few segments, on a CPU)
-    score         _score(rows, segment) -> array [...], with functions of torch and numpy alike
+    score         _score(rows, segment) -> array [...], of arrays [...,K] of torch or numpy, and,
+                  where there is a plain path, of a list of K numbers (`tensormt.formulas`)
     explain       _explain(hyp, refs) (optional)
     fit           _fit(refs) (optional)
 
@@ -104,7 +105,7 @@ class Metric(ABC, Generic[Batch]):
 
     @abstractmethod
     def _score(self, rows: Any, segment: bool | None) -> Any:
-        """Compute scores [...] of statistics [...,K], torch or numpy."""
+        """Compute scores [...] of statistics [...,K], torch or numpy, or of K numbers in a list."""
 
     def _plain_statistics(self, hyp: Batch, refs: Sequence[Batch]) -> np.ndarray | None:
         """Compute statistics of a few segments in plain Python; None: use the batched engine."""
@@ -177,8 +178,7 @@ class Metric(ABC, Generic[Batch]):
         rows = self._rows(hyp, refs)
         if not isinstance(rows, np.ndarray):
             return self.score(rows, segment=True)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return torch.from_numpy(np.asarray(self._score(rows, True)))
+        return torch.from_numpy(np.array([self._score(row, True) for row in rows.tolist()]))
 
     def corpus(self, hyp: Batch, refs: Sequence[Batch]) -> Tensor:
         """Compute the corpus score, float64 []."""
@@ -301,6 +301,10 @@ class Metric(ABC, Generic[Batch]):
 
     def _check_batches(self, batches: Any) -> Sequence[Any]:
         """A list of batches that the metric can read."""
+        if type(batches) is list:
+            for batch in batches:
+                self.reads.check(self.name, batch)
+            return batches
         if is_batch(batches):
             raise TensorMTError(
                 f"{self.name} takes a list of R batches of references, got one batch: pass [refs]"

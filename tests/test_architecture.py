@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent / "tensormt"
 
 # from the bottom up: a module may import modules of its own layer and of layers above in this list
 LAYERS = [
-    ["version", "errors", "options", "formulas", "devices", "figures", "segments"],
+    ["version", "errors", "options", "formulas", "plain", "devices", "figures", "segments"],
     ["kernels"],
     ["validation"],
     ["data"],

@@ -60,7 +60,7 @@ class Mean(CombinedMetric):
     def _statistics(self, hyp: Any, refs: Sequence[Any]) -> Tensor:
         import torch
 
-        found = [metric.statistics(*sides) for metric, sides in self._members(hyp, refs)]
+        found = [metric._statistics(*sides) for metric, sides in self._members(hyp, refs)]
         kind = torch.float64 if any(rows.is_floating_point() for rows in found) else torch.int64
         return torch.cat([found[0][:, :1].to(kind), *(rows[:, 1:].to(kind) for rows in found)], 1)
 
@@ -81,12 +81,17 @@ class Mean(CombinedMetric):
         ]
 
     def _score(self, rows: Any, segment: bool | None) -> Any:
-        xp, scores, first = namespace(rows), [], 1
+        total, first = 0.0, 1
         for metric, size in zip(self.metrics, self._sizes, strict=True):
-            own = xp.concatenate([rows[..., :1], rows[..., first : first + size]], -1)
-            scores.append(metric._score(own, segment) / (metric.scale or 1.0))
-            first += size
-        return xp.stack(scores, -1).mean(-1)
+            last = first + size
+            if isinstance(rows, list):  # one segment
+                own: Any = [rows[0], *rows[first:last]]
+            else:
+                parts = [rows[..., :1], rows[..., first:last]]
+                own = namespace(rows).concatenate(parts, -1)
+            total = total + metric._score(own, segment) / (metric.scale or 1.0)
+            first = last
+        return total / len(self.metrics)
 
     def _explain(self, hyp: Any, refs: Sequence[Any]) -> Explanation:
         from tensormt.explanation import Explanation, Part

@@ -14,6 +14,7 @@ from tensormt.errors import TensorMTError
 from tensormt.inputs import Tokens
 from tensormt.metric import Metric
 from tensormt.options import Boolean, Choice, Integer, describe
+from tensormt.plain import MAX_SEGMENTS, MAX_TOKENS, overridden
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from tensormt.ngram.frequencies import Frequencies
     from tensormt.ngram.match_table import MatchTable
     from tensormt.ngram.references import References
+    from tensormt.text.plain_tokens import Row
     from tensormt.text.tokens import TokenBatch
 
 MaxOrder = Annotated[int, Integer("Longest n-grams that count", 1, 100)]
@@ -44,12 +46,13 @@ class NgramMetric(Metric["TokenBatch"]):
     integer: ClassVar[bool] = False  # whether statistics are counts
     counts_tokens: ClassVar[bool] = True  # whether token ids are what text is cut into
     clips_only: ClassVar[bool] = False  # whether `count` needs clipped matches and lengths alone
+    _plain_limit: ClassVar[int] = MAX_TOKENS  # tokens of all sides that the plain path takes
     counts: Frequencies | None = None  # n-gram counts of the whole test set, where they are needed
 
     def _configure(self, values: Any) -> None:
         super()._configure(values)
         if "tokenize" in values:
-            from tensormt.text.tokenizer import check_name
+            from tensormt.text.plain_tokens import check_name
 
             check_name(self.tokenize)
 
@@ -110,6 +113,35 @@ class NgramMetric(Metric["TokenBatch"]):
         from tensormt.ngram.matching import joint_statistics
 
         return joint_statistics([self], hyp, refs)[0]
+
+    def _plain_row(self, hyp: Row, refs: Sequence[Row]) -> list[int]:
+        """Compute the statistics of one segment from its tokens and those of its references."""
+        raise NotImplementedError
+
+    def _plain_rows(
+        self, hyp: TokenBatch, refs: Sequence[TokenBatch]
+    ) -> list[tuple[Row, list[Row]]] | None:
+        """The tokens of each segment and of its references, in the case that is compared.
+
+        None where there are too many for the plain path, or where the engine is to raise an error.
+        """
+        if not 0 < len(hyp) <= MAX_SEGMENTS:
+            return None
+        if overridden(type(self), "_plain_row", "_statistics", "in_case", "count"):
+            return None
+        sides, size = [], 0
+        for batch in (hyp, *refs):
+            rows = (batch.lowered if self.lowercase else batch).plain_rows()
+            if rows is None:
+                return None
+            sides.append(rows)
+            size += sum(map(len, rows))
+        if size > self._plain_limit:
+            return None
+        segments = [
+            (row, [ref for ref in found if ref]) for row, *found in zip(*sides, strict=True)
+        ]
+        return segments if all(found for _, found in segments) else None
 
     @property
     def sharing_key(self) -> Hashable:

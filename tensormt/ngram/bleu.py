@@ -14,19 +14,24 @@ segments do so and sums of segments do not, which is what `sacrebleu -sl` and `s
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
+import numpy as np
+
 from tensormt.errors import TensorMTError
-from tensormt.formulas import as_float64, brevity_penalty, namespace
-from tensormt.metric import single_segments
+from tensormt.formulas import brevity_penalty, columns, exp, log, where
 from tensormt.ngram.base import Lowercase, MaxOrder, NgramMetric, Tokenizer
 from tensormt.options import Boolean, Choice, Number
+from tensormt.plain import clipped, closest_length
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from tensormt.ngram.frequencies import Frequencies
     from tensormt.ngram.match_table import MatchTable
+    from tensormt.text.plain_tokens import Row
+    from tensormt.text.tokens import TokenBatch
 
 # default value of each smoothing; None: it takes no value
 SMOOTHINGS: dict[str, float | None] = {
@@ -58,8 +63,8 @@ def bleu(
     """Compute BLEU from counts.
 
     Args:
-        matched: Clipped matches of each order, [...,N]; torch or numpy.
-        totals: N-grams of the hypothesis of each order, [...,N].
+        matched: Clipped matches of each order: an array [...,N], or a list of N arrays or numbers.
+        totals: N-grams of the hypothesis of each order, likewise.
         length: Lengths of hypotheses, [...].
         reference: Closest reference lengths, [...].
         smooth: A name of `SMOOTHINGS`.
@@ -69,32 +74,37 @@ def bleu(
     Returns:
         float64 [...], 0 to 100.
     """
-    xp = namespace(matched)
     value = float((SMOOTHINGS[smooth] if smooth_value is None else smooth_value) or 0.0)
-    found, possible = as_float64(matched), as_float64(totals)
-    if smooth == "add-k":
-        more = xp.full_like(found, value)
-        more[..., 0] = 0.0
-        found, possible = found + more, possible + more
-    # an order in which the hypothesis has no n-gram does not count, nor do those above it
-    real = possible > 0
-    zero = (found == 0) & real
-    precision = found / possible
-    if smooth == "exp":
-        halved = xp.exp2(-as_float64(xp.cumsum(zero, -1))) / possible
-        precision = xp.where(zero, halved, precision)
-    elif smooth == "floor":
-        precision = xp.where(zero, value / possible, precision)
-    elif smooth == "epsilon":
-        precision = xp.where(zero, value, precision)
-    logs = xp.log(precision)
-    if effective_order is not True:
-        mean = xp.where(real, logs, -xp.inf).mean(-1)
-    if effective_order is not False:
-        short = xp.where(real, logs, 0.0).sum(-1) / real.sum(-1)
-        mean = short if effective_order is True else xp.where(effective_order, short, mean)
-    score = 100.0 * brevity_penalty(length, reference) * xp.exp(mean)
-    return xp.where((matched > 0).any(-1), score, 0.0)
+    orders = list(zip(columns(matched), columns(totals), strict=True))
+    total, number, zeros = 0.0, 0, 0
+    some = False
+    for order, (found, possible) in enumerate(orders):
+        some = some | (found > 0)
+        if smooth == "add-k" and order:
+            found, possible = found + value, possible + value
+        # an order in which the hypothesis has no n-gram does not count, nor do those above it
+        real = possible > 0
+        precision = found / where(real, possible, 1)
+        if smooth == "exp":
+            zeros = zeros + (real & (found == 0))
+            precision = where(found > 0, precision, 0.5**zeros / where(real, possible, 1))
+        elif smooth == "floor":
+            precision = where(found > 0, precision, value / where(real, possible, 1))
+        elif smooth == "epsilon":
+            precision = where(found > 0, precision, value)
+        total = total + where(real, log(precision), 0.0)
+        number = number + real
+    counted = where(effective_order, number, len(orders))
+    mean = total / where(counted > 0, counted, 1)
+    score = 100.0 * brevity_penalty(length, reference) * exp(mean)
+    return where(some & (effective_order | (number == len(orders))), score, 0.0)
+
+
+def _ngrams(tokens: Row, order: int) -> Sequence[Hashable]:
+    """The n-grams of a line."""
+    if order == 1:
+        return tokens
+    return list(zip(*[tokens[start:] for start in range(order)], strict=False))
 
 
 class BLEU(NgramMetric):
@@ -160,17 +170,36 @@ class BLEU(NgramMetric):
         """Count segments, lengths, and matches and n-grams of each order."""
         return table.rows(table.closest, table.matched, table.totals)
 
+    def _plain_statistics(self, hyp: TokenBatch, refs: Sequence[TokenBatch]) -> np.ndarray | None:
+        segments = self._plain_rows(hyp, refs)
+        if segments is None:
+            return None
+        return np.array([self._plain_row(row, others) for row, others in segments], np.int64)
+
+    def _plain_row(self, hyp: Row, refs: Sequence[Row]) -> list[int]:
+        """Count lengths, matches and n-grams of one segment, given its tokens and references."""
+        length, orders = len(hyp), range(1, self.max_order + 1)
+        matched: list[int] = []
+        for order in orders:
+            found = clipped(_ngrams(hyp, order), [_ngrams(ref, order) for ref in refs])
+            matched.append(found)
+            if not found:
+                break  # a longer n-gram contains one of this order
+        matched += [0] * (self.max_order - len(matched))
+        totals = [max(length - order + 1, 0) for order in orders]
+        return [1, length, closest_length(length, [len(ref) for ref in refs]), *matched, *totals]
+
     def _score(self, rows: Any, segment: bool | None) -> Any:
-        size, effective = self.max_order, self.effective_order
-        chosen: Any = effective
+        size, table = self.max_order, columns(rows)
+        effective: Any = self.effective_order
         if effective is None:
-            chosen = segment if segment is not None else single_segments(rows, None)
+            effective = table[0] == 1 if segment is None else segment
         return bleu(
-            rows[..., 3 : 3 + size],
-            rows[..., 3 + size :],
-            rows[..., 1],
-            rows[..., 2],
+            table[3 : 3 + size],
+            table[3 + size :],
+            table[1],
+            table[2],
             self.smooth,
             self.smooth_value,
-            chosen,
+            effective,
         )

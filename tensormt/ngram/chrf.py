@@ -12,13 +12,18 @@ segments are scored likewise.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from operator import add
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
+import numpy as np
+
 from tensormt.errors import TensorMTError
-from tensormt.formulas import as_float64, namespace
+from tensormt.formulas import columns, ratio, where
 from tensormt.ngram.base import Lowercase, NgramMetric
 from tensormt.options import Boolean, Integer, Number
+from tensormt.plain import MAX_CHARACTERS, clipped
+from tensormt.text.plain_tokens import CHARACTERS, WITH_SPACE, split_punctuation
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -27,6 +32,7 @@ if TYPE_CHECKING:
     from tensormt.ngram.frequencies import Frequencies
     from tensormt.ngram.match_table import MatchTable
     from tensormt.ngram.references import References
+    from tensormt.text.plain_tokens import Row
     from tensormt.text.tokens import TokenBatch
 
 _EPS = 1e-16
@@ -63,6 +69,7 @@ class ChrF(NgramMetric):
     scale: ClassVar[float | None] = 100.0
     integer = True
     counts_tokens: ClassVar[bool] = False
+    _plain_limit: ClassVar[int] = MAX_CHARACTERS
     char_order: int
     word_order: int
     beta: float
@@ -78,8 +85,6 @@ class ChrF(NgramMetric):
         whitespace: Whitespace = False,
         eps_smoothing: EpsSmoothing = False,
     ) -> None:
-        from tensormt.text.tokenizer import CHARACTERS
-
         self._configure(locals())
         # characters alone need no words
         without, with_space = ("none", "spaced") if self.word_order else CHARACTERS
@@ -114,23 +119,30 @@ class ChrF(NgramMetric):
 
     def in_case(self, hyp: TokenBatch, refs: Sequence[TokenBatch]) -> tuple[TokenBatch, References]:
         """Return hypothesis and references in the case that the metric compares."""
-        from tensormt.text.tokenizer import CHARACTERS, WITH_SPACE
-
         for batch in (hyp, *refs):
-            if self.word_order and (batch.dictionary is None or batch.tokenize in CHARACTERS):
+            if self._fits(batch):
+                continue
+            if self.word_order and not self._holds_words(batch):
                 raise TensorMTError(
                     f"chrF++ counts words, and the batch holds single "
-                    f"{'ids' if batch.dictionary is None else 'characters'}: "
+                    f"{'characters' if batch.from_strings else 'ids'}: "
                     f"use TokenBatch.from_text(lines, {self.tokenize!r}), or word_order=0"
                 )
-            spaced = batch.tokenize in WITH_SPACE
-            if batch.dictionary is not None and spaced != self.whitespace:
-                raise TensorMTError(
-                    f"the batch was read {'with' if spaced else 'without'} white space, the metric "
-                    f"has whitespace={self.whitespace}: "
-                    f"use TokenBatch.from_text(lines, {self.tokenize!r})"
-                )
+            raise TensorMTError(
+                f"the batch was read {'without' if self.whitespace else 'with'} white space, the "
+                f"metric has whitespace={self.whitespace}: "
+                f"use TokenBatch.from_text(lines, {self.tokenize!r})"
+            )
         return super().in_case(hyp, refs)
+
+    def _holds_words(self, batch: TokenBatch) -> bool:
+        return batch.from_strings and batch.tokenize not in CHARACTERS
+
+    def _fits(self, batch: TokenBatch) -> bool:
+        """Whether a batch has the words and the white space that the metric counts."""
+        if self.word_order and not self._holds_words(batch):
+            return False
+        return not batch.from_strings or (batch.tokenize in WITH_SPACE) == self.whitespace
 
     def _explain(self, hyp: TokenBatch, refs: Sequence[TokenBatch]) -> Explanation:
         from tensormt.ngram import chrf_engine
@@ -146,23 +158,60 @@ class ChrF(NgramMetric):
             raise TensorMTError("chrF++ counts words, token ids have none: use word_order=0 here")
         return chrf_engine.statistics_of_ids(self, table)
 
+    def _plain_statistics(self, hyp: TokenBatch, refs: Sequence[TokenBatch]) -> np.ndarray | None:
+        if not all(self._fits(batch) for batch in (hyp, *refs)):
+            return None  # the engine raises
+        segments = self._plain_rows(hyp, refs)
+        if segments is None:
+            return None
+        return np.array([self._plain_row(row, others) for row, others in segments], np.int64)
+
+    def _plain_row(self, hyp: Row, refs: Sequence[Row]) -> list[int]:
+        """Count n-grams and matches of one segment with the reference of the best score."""
+        own = self._plain_ngrams(hyp)
+        rows = []
+        for ref in refs:
+            row = [1]
+            for mine, other in zip(own, self._plain_ngrams(ref), strict=True):
+                # as in sacrebleu, n-grams do not count in an order that the reference lacks
+                row += [len(mine) if other else 0, len(other), clipped(mine, [other])]
+            rows.append(row)
+        return max(rows, key=lambda row: self._score(row, True)) if len(rows) > 1 else rows[0]
+
+    def _plain_ngrams(self, row: Row) -> list[Sequence[Hashable]]:
+        """The n-grams of a line: for each order those of characters, then those of words."""
+        text = "".join(row)
+        grams: list[str] = list(text)
+        found: list[Sequence[Hashable]] = [grams]
+        for order in range(1, self.max_order):
+            grams = list(map(add, grams, text[order:]))  # each with the character behind it
+            found.append(grams)
+        if not self.word_order:
+            return found
+        words = [part for word in row for part in split_punctuation(word)]
+        for order in range(1, self.word_order + 1):
+            found.append(list(zip(*[words[start:] for start in range(order)], strict=False)))
+        return found
+
     def _score(self, rows: Any, segment: bool | None) -> Any:
-        xp = namespace(rows)
-        hyp, ref, matched = (as_float64(rows[..., k::3]) for k in (1, 2, 3))
-        factor = float(self.beta) ** 2
-        real = (hyp > 0) & (ref > 0)
-        precision = xp.where(hyp > 0, matched / xp.clip(hyp, 1, None), _EPS)
-        recall = xp.where(ref > 0, matched / xp.clip(ref, 1, None), _EPS)
+        table, factor = columns(rows), float(self.beta) ** 2
+        orders = list(zip(table[1::3], table[2::3], table[3::3], strict=True))
+        precisions, recalls, scores, number = 0.0, 0.0, 0.0, 0
+        for hyp, ref, matched in orders:
+            ours, theirs = hyp > 0, ref > 0
+            # an order that one side lacks has no matches
+            precision, recall = matched / where(ours, hyp, 1), matched / where(theirs, ref, 1)
+            if self.eps_smoothing:
+                sides = where(ours, precision, _EPS), where(theirs, recall, _EPS)
+                scores = scores + _f(*sides, factor, _EPS)
+            precisions, recalls = precisions + precision, recalls + recall
+            number = number + (ours & theirs)
         if self.eps_smoothing:
-            return 100 * _f(precision, recall, factor, _EPS).mean(-1)
-        number = xp.clip(real.sum(-1), 1, None)
-        means = [xp.where(real, side, 0.0).sum(-1) / number for side in (precision, recall)]
-        return 100 * _f(means[0], means[1], factor, 0.0)
+            return 100 * scores / len(orders)
+        number = where(number > 0, number, 1)
+        return 100 * _f(precisions / number, recalls / number, factor, 0.0)
 
 
 def _f(precision: Any, recall: Any, factor: float, nothing: float) -> Any:
     """The F of precision and recall; `nothing` where both are 0."""
-    xp = namespace(precision)
-    whole = factor * precision + recall
-    share = (1 + factor) * precision * recall / xp.where(whole > 0, whole, 1.0)
-    return xp.where(whole > 0, share, nothing)
+    return ratio((1 + factor) * precision * recall, factor * precision + recall, nothing)

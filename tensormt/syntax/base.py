@@ -7,20 +7,26 @@ batch holds constituents). Empty reference trees are absent references.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from tensormt.inputs import Trees
 from tensormt.metric import Metric
 from tensormt.options import Boolean, Choice, Integer
+from tensormt.plain import MAX_NODES, MAX_SEGMENTS, overridden
 
 if TYPE_CHECKING:
     from tensormt.trees.batch import TreeBatch
+    from tensormt.trees.plain_trees import PlainTree
 
 MaxDepth = Annotated[int, Integer("Deepest subtrees that count", 1, 1000)]
 Lexical = Annotated[bool, Boolean("Compare the words too, not the labels alone")]
 HeadRules = Annotated[
     str, Choice("Head rules that make dependencies", ("collins", "yamada"), "a file of your own")
 ]
+
+
+_READS = {kind: Trees(kind) for kind in ("constituency", "dependency")}
 
 
 class TreeMetric(Metric["TreeBatch"]):
@@ -31,11 +37,37 @@ class TreeMetric(Metric["TreeBatch"]):
     @property
     def reads(self) -> Trees:
         """Trees of the metric's kind."""
-        return Trees(self.kind)
+        return _READS[self.kind]
 
     @abstractmethod
     def trees(self, batch: TreeBatch) -> TreeBatch:
         """Return the trees that this metric compares."""
+
+    @abstractmethod
+    def _plain_trees(self, batch: TreeBatch) -> list[PlainTree] | None:
+        """Return the same as lists; None where there are too many for the plain path."""
+
+    def _plain_segments(
+        self, hyp: TreeBatch, refs: Sequence[TreeBatch]
+    ) -> list[tuple[PlainTree, ...]] | None:
+        """The tree of each segment and those of its references, as the metric compares them.
+
+        None where there are too many for the plain path, or where the engine is to raise an error.
+        """
+        if not 0 < len(hyp) <= MAX_SEGMENTS or overridden(type(self), "_plain_trees", "trees"):
+            return None
+        sides, lengths = [], []
+        for batch in (hyp, *refs):
+            given, compared = batch.plain_trees(), self._plain_trees(batch)
+            if given is None or compared is None:
+                return None
+            sides.append(compared)
+            lengths.append([len(tree) for tree in given])
+        if sum(map(sum, lengths)) > MAX_NODES:
+            return None
+        if not all(map(any, zip(*lengths[1:], strict=True))):
+            return None  # a segment has no reference
+        return list(zip(*sides, strict=True))
 
     @abstractmethod
     def tree_settings(self) -> dict[str, object]:
@@ -51,6 +83,12 @@ class ConstituencyMetric(TreeMetric):
     def trees(self, batch: TreeBatch) -> TreeBatch:
         """Return the trees without words, or with the words as leaves."""
         return batch.lexicalized() if self.lexical else batch.skeleton()
+
+    def _plain_trees(self, batch: TreeBatch) -> list[PlainTree] | None:
+        trees = batch.plain_trees()
+        if trees is None or not self.lexical:
+            return trees and [tree.skeleton() for tree in trees]
+        return batch.memo("plain lexicalized", lambda: [tree.lexicalized() for tree in trees])
 
     def tree_settings(self) -> dict[str, object]:
         """Return whether words are compared."""
@@ -72,6 +110,17 @@ class DependencyMetric(TreeMetric):
     def trees(self, batch: TreeBatch) -> TreeBatch:
         """Return dependency trees, by the head rules where the batch holds constituents."""
         return batch.dependencies(self.rules)
+
+    def _plain_trees(self, batch: TreeBatch) -> list[PlainTree] | None:
+        trees = batch.plain_trees()
+        if trees is None or batch.kind == "dependency":
+            return trees
+        from tensormt.trees.plain_heads import to_dependencies
+
+        return batch.memo(
+            ("plain dependencies", self.rules),
+            lambda: [to_dependencies(tree, self.rules) for tree in trees],
+        )
 
     def tree_settings(self) -> dict[str, object]:
         """Return the head rules."""

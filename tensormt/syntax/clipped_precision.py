@@ -16,12 +16,14 @@ length in tokens (the shorter of equals).
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from tensormt.formulas import as_float64, brevity_penalty, namespace
-from tensormt.metric import single_segments
+import numpy as np
+
+from tensormt.formulas import brevity_penalty, columns, ratio, where
 from tensormt.options import Choice
+from tensormt.plain import MAX_ORDERS, clipped, closest_length, overridden
 from tensormt.syntax.base import TreeMetric
 
 if TYPE_CHECKING:
@@ -31,7 +33,9 @@ if TYPE_CHECKING:
     from tensormt.kernels.counts import Keys
     from tensormt.kernels.nodes import Nodes
     from tensormt.trees.batch import TreeBatch
+    from tensormt.trees.plain_trees import PlainTree
 
+Items = Sequence[Hashable]
 BALANCES = ("precision", "recall", "f1", "brevity")
 Balance = Annotated[
     str,
@@ -64,6 +68,10 @@ class ClippedPrecisionMetric(TreeMetric):
     def highest(self, nodes: Nodes) -> Tensor:
         """Return the highest order in which each node gives a key, int64 [n]."""
 
+    @abstractmethod
+    def _plain_keys(self, tree: PlainTree) -> list[Items]:
+        """Return the subtrees or chains of one tree, order by order; equal ones are equal."""
+
     @property
     def one_reference(self) -> bool:
         """Whether the best single reference gives a segment its counts."""
@@ -85,33 +93,54 @@ class ClippedPrecisionMetric(TreeMetric):
 
         return clipped_engine.statistics(self, hyp, refs)
 
+    def _plain_statistics(self, hyp: TreeBatch, refs: Sequence[TreeBatch]) -> np.ndarray | None:
+        if self.orders > MAX_ORDERS or overridden(type(self), "_plain_keys", "keys", "highest"):
+            return None
+        if overridden(type(self), "_plain_row", "_statistics"):
+            return None
+        segments = self._plain_segments(hyp, refs)
+        if segments is None:
+            return None
+        rows = [self._plain_row(own, others) for own, *others in segments]
+        if self.balance == "brevity":
+            words = [[tree.tokens for tree in side.plain_trees() or ()] for side in (hyp, *refs)]
+            for row, (length, *others) in zip(rows, zip(*words, strict=True), strict=True):
+                row += [length, closest_length(length, [other for other in others if other] or [0])]
+        return np.array(rows, np.int64)
+
+    def _plain_row(self, hyp: PlainTree, refs: Sequence[PlainTree]) -> list[int]:
+        """Count one segment: clipped and all items of the hypothesis, and of the best reference."""
+        own, *others = [self._plain_keys(tree) for tree in (hyp, *refs)]
+        count = [len(keys) for keys in own]
+        if not self.one_reference:
+            return [1, *_clipped(own, others), *count]
+        rows = [[1, *_clipped(own, [ref]), *count, *map(len, ref)] for ref in others if ref[0]]
+        # the first of equally good ones
+        return max(rows, key=lambda row: self._score(row, True), default=[0] * self.width)
+
     def _explain(self, hyp: TreeBatch, refs: Sequence[TreeBatch]) -> Explanation:
         from tensormt.syntax import clipped_engine
 
         return clipped_engine.explain(self, hyp, refs)
 
     def _score(self, rows: Any, segment: bool | None) -> Any:
-        xp, size = namespace(rows), self.orders
-        table = as_float64(rows)
+        size, table = self.orders, columns(rows)
         both, count, rest = (
-            table[..., 1 : 1 + size],
-            table[..., 1 + size : 1 + 2 * size],
-            table[..., 1 + 2 * size :],
+            table[1 : 1 + size],
+            table[1 + size : 1 + 2 * size],
+            table[1 + 2 * size :],
         )
-        floor = None
-        if self.epsilon:
-            floor = as_float64(single_segments(table, segment)) * self.epsilon
+        single = table[0] == 1 if segment is None else segment
+        floor = self.epsilon * single if self.epsilon else None
         score = _mean_fraction(both, count, floor)
         if self.balance == "brevity":
-            score = score * brevity_penalty(rest[..., 0], rest[..., 1])
+            score = score * brevity_penalty(*rest)
         elif self.one_reference:
             precision, recall = score, _mean_fraction(both, rest, floor)
-            total = precision + recall
-            some = total > 0
             score = recall
             if self.balance == "f1":
-                score = xp.where(some, 2 * precision * recall / xp.where(some, total, 1), 0.0)
-        return xp.where(count[..., 0] > 0, score, 0.0)
+                score = ratio(2 * precision * recall, precision + recall)
+        return where(count[0] > 0, score, 0.0)
 
     def settings(self) -> dict[str, object]:
         """Return depth or length, balance, and which trees are compared."""
@@ -124,11 +153,23 @@ class ClippedPrecisionMetric(TreeMetric):
         }
 
 
-def _mean_fraction(part: Any, whole: Any, floor: Any) -> Any:
+def _clipped(own: Sequence[Items], refs: Sequence[Sequence[Items]]) -> list[int]:
+    """Clipped counts of every order."""
+    found: list[int] = []
+    for items, *others in zip(own, *refs, strict=True):
+        found.append(clipped(items, others))
+        if not found[-1]:
+            break  # an item of a higher order contains one of this order
+    return found + [0] * (len(own) - len(found))
+
+
+def _mean_fraction(parts: Sequence[Any], wholes: Sequence[Any], floor: Any) -> Any:
     """Mean over the orders with a whole of part / whole, zero fractions raised to the floor."""
-    xp = namespace(whole)
-    present = whole > 0
-    fraction = part / xp.where(present, whole, 1.0)  # learned weights may sum to less than 1
-    if floor is not None:
-        fraction = xp.where(fraction > 0, fraction, floor[..., None])
-    return (fraction * present).sum(-1) / xp.clip(present.sum(-1), 1, None)
+    total, number = 0.0, 0
+    for part, whole in zip(parts, wholes, strict=True):
+        present = whole > 0
+        fraction = part / where(present, whole, 1)  # learned weights may sum to less than 1
+        if floor is not None:
+            fraction = where(fraction > 0, fraction, floor) * present
+        total, number = total + fraction, number + present
+    return total / where(number > 0, number, 1)

@@ -7,6 +7,7 @@ words with the names of their arcs (dog as nsubj is not dog as obj), beyond the 
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from tensormt.options import Boolean, Integer
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from tensormt.kernels.counts import Keys
     from tensormt.kernels.nodes import Nodes
     from tensormt.trees.batch import TreeBatch
+    from tensormt.trees.plain_trees import PlainTree
 
 MaxLength = Annotated[int, Integer("Longest chains that count", 1, 1000)]
 ArcLabels = Annotated[bool, Boolean("Compare the names of arcs too, of dependency parses")]
@@ -64,7 +66,15 @@ class HWCM(ClippedPrecisionMetric, DependencyMetric):
     def trees(self, batch: TreeBatch) -> TreeBatch:
         """Return dependency trees, with relations beside the words where these count."""
         trees = super().trees(batch)
-        return trees.with_relations() if self.labels and len(trees.nodes) else trees
+        return trees.with_relations() if self.labels and trees.size else trees
+
+    def _plain_trees(self, batch: TreeBatch) -> list[PlainTree] | None:
+        trees = super()._plain_trees(batch)
+        if trees is None or not self.labels:
+            return trees
+        if any(tree.relations is None and len(tree) for tree in trees):
+            return None  # the engine raises
+        return [tree.with_relations() if len(tree) else tree for tree in trees]
 
     def tree_settings(self) -> dict[str, object]:
         """Return the head rules, and whether relations count."""
@@ -75,6 +85,19 @@ class HWCM(ClippedPrecisionMetric, DependencyMetric):
         from tensormt.kernels.chains import chain_keys
 
         return chain_keys(batch.nodes, batch.labels.hashes, self.orders)
+
+    def _plain_keys(self, tree: PlainTree) -> list[Sequence[Hashable]]:
+        labels, parents = tree.labels, tree.parents
+        longer: list[list[Hashable]] = [[] for _ in range(1, self.max_length)]
+        chain: Hashable
+        for chain, above in zip(labels, parents, strict=True):
+            for keys in longer:  # one head more in each
+                if above < 0:
+                    break
+                chain = (labels[above], chain)
+                keys.append(chain)
+                above = parents[above]
+        return [labels, *longer]
 
     def highest(self, nodes: Nodes) -> Tensor:
         """Return the depth of each node: chains go up from it."""

@@ -8,11 +8,15 @@ the segments.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from tensormt.formulas import as_float64, namespace
+import numpy as np
+
+from tensormt.formulas import columns, where
 from tensormt.options import Number
+from tensormt.plain import overridden
 from tensormt.syntax.base import (
     ConstituencyMetric,
     DependencyMetric,
@@ -26,10 +30,17 @@ if TYPE_CHECKING:
 
     from tensormt.explanation import Explanation
     from tensormt.trees.batch import TreeBatch
+    from tensormt.trees.plain_trees import PlainTree
 
 Decay = Annotated[
     float, Number("How much larger subtrees weigh; 1 is the paper's", 0, 1, exclusive=True)
 ]
+
+
+# K is at most n² 2ⁿ for trees of n nodes, and at least the decay: within these limits the product
+# of two kernels is a normal float64. Others are left to the engine, which computes logarithms.
+_MOST_NODES = 400
+_LEAST_DECAY = 1e-100
 
 
 class TreeKernelMetric(TreeMetric):
@@ -68,9 +79,31 @@ class TreeKernelMetric(TreeMetric):
 
         return kernel_engine.statistics(self, hyp, refs)
 
+    def _plain_statistics(self, hyp: TreeBatch, refs: Sequence[TreeBatch]) -> np.ndarray | None:
+        if self.decay < _LEAST_DECAY or overridden(type(self), "_plain_cosine", "_statistics"):
+            return None
+        segments = self._plain_segments(hyp, refs)
+        if segments is None:
+            return None
+        if any(len(tree) > _MOST_NODES for segment in segments for tree in segment):
+            return None
+        return np.array([[1.0, self._plain_cosine(own, others)] for own, *others in segments])
+
+    def _plain_cosine(self, hyp: PlainTree, refs: Sequence[PlainTree]) -> float:
+        """Compute the cosine of one tree with the best reference."""
+        own = _Productions(hyp)
+        self_kernel, best = own.kernel(own, self.decay), 0.0
+        for ref in refs:
+            other = _Productions(ref)
+            both = own.kernel(other, self.decay)
+            if both:
+                norm = math.sqrt(self_kernel * other.kernel(other, self.decay))
+                best = max(best, min(both / norm, 1.0))
+        return best
+
     def _score(self, rows: Any, segment: bool | None) -> Any:
-        xp = namespace(rows)
-        return as_float64(rows[..., 1] / xp.clip(rows[..., 0], 1, None))
+        number, total = columns(rows)
+        return total / where(number > 1, number, 1)
 
     def _explain(self, hyp: TreeBatch, refs: Sequence[TreeBatch]) -> Explanation:
         from tensormt.syntax import kernel_engine
@@ -81,6 +114,36 @@ class TreeKernelMetric(TreeMetric):
         """Return decay, and which trees are compared."""
         decay = int(self.decay) if self.decay == 1 else self.decay
         return {"decay": decay, **self.tree_settings()}
+
+
+class _Productions:
+    """The inner nodes of one tree with their productions, children before their parents."""
+
+    def __init__(self, tree: PlainTree) -> None:
+        labels, self.children = tree.labels, tree.children
+        order = [node for node, parent in enumerate(tree.parents) if parent < 0]
+        for node in order:  # grows: parents before their children
+            order += self.children[node]
+        self.inner: list[tuple[int, Hashable]] = []
+        self.nodes: dict[Hashable, list[int]] = {}
+        for node in reversed(order):
+            below = self.children[node]
+            if below:
+                production = (labels[node], *[labels[child] for child in below])
+                self.inner.append((node, production))
+                self.nodes.setdefault(production, []).append(node)
+
+    def kernel(self, other: _Productions, decay: float) -> float:
+        """Sum up C = decay · Π (1 + C of the children) over pairs of nodes of one production."""
+        known: dict[tuple[int, int], float] = {}
+        for node, production in self.inner:
+            for match in other.nodes.get(production, ()):
+                value = decay
+                for pair in zip(self.children[node], other.children[match], strict=True):
+                    if pair in known:
+                        value *= 1.0 + known[pair]
+                known[node, match] = value
+        return sum(known.values())
 
 
 class TKM(TreeKernelMetric, ConstituencyMetric):

@@ -19,18 +19,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from tensormt.errors import TensorMTError
-from tensormt.options import describe
 from tensormt.text.dictionary import code_points
-
-CHARACTERS = ("char", "letters")  # every character but white space, and every character
-WITH_SPACE = ("letters", "spaced")  # those that keep white space
-NATIVE = ("13a", "none", *CHARACTERS, "spaced")
+from tensormt.text.plain_tokens import CHARACTERS as CHARACTERS
+from tensormt.text.plain_tokens import NATIVE, foreign
 
 _SPACE, _ALONE, _STOP, _DIGIT, _DASH = 1, 2, 3, 4, 5
 _SPACES = bytes([*range(9, 14), *range(28, 33)])
@@ -68,14 +64,6 @@ _TABLE = _classes()
 _CHUNK = 512
 
 
-def check_name(name: str) -> None:
-    """Raise unless the tokeniser is one of ours or one that sacrebleu knows."""
-    if not isinstance(name, str):
-        raise TensorMTError(f"tokenize is {describe(name)}, expected a tokeniser's name")
-    if name not in NATIVE:
-        _foreign(name)
-
-
 def decode(data: bytes, source: str = "text") -> list[str]:
     """The lines of UTF-8 bytes, cut at line feeds only; an error names the source and the line."""
     try:
@@ -99,15 +87,15 @@ def tokenize(
 
     Those of CHARACTERS are given by `characters`.
     """
-    foreign = None if name in NATIVE else _foreign(name)
+    other = None if name in NATIVE else foreign(name)
     parts: list[pa.Array] = []
     lengths: list[np.ndarray] = [np.zeros(0, np.int64)]
     for first in range(0, len(lines), _CHUNK):
         texts = _texts(lines[first : first + _CHUNK], first)
         if lowercase:
             texts = [line.lower() for line in texts]
-        if foreign is not None:
-            texts = [foreign(line.rstrip()) for line in texts]
+        if other is not None:
+            texts = [other(line.rstrip()) for line in texts]
         strings, count = (
             _spaced(texts, first) if name == "spaced" else _cut(_buffer(texts, first, name), name)
         )
@@ -293,23 +281,3 @@ def _joining(
     both = after_digit & (length == 1)
     joins = both | (after_digit == (length % 2 == 1))
     return numeric[joins], numeric[both]
-
-
-def _foreign(name: str) -> Any:
-    """A tokeniser of sacrebleu, by its name there."""
-    try:
-        from sacrebleu.metrics import bleu
-    except ImportError:
-        raise TensorMTError(
-            f"tokeniser {name!r} is not one of {', '.join(NATIVE)}, and sacrebleu, which has "
-            "others, is not installed: pip install 'tensormt[tokenizers]'"
-        ) from None
-    if name not in bleu.BLEU.TOKENIZERS:
-        known = ", ".join(dict.fromkeys((*NATIVE, *bleu.BLEU.TOKENIZERS)))
-        raise TensorMTError(f"unknown tokeniser {name!r}: choose one of {known}")
-    try:
-        return bleu.BLEU(tokenize=name).tokenizer
-    except (ImportError, RuntimeError, OSError) as error:
-        raise TensorMTError(
-            f"sacrebleu cannot start its tokeniser {name!r} ({error}): install what it asks for"
-        ) from None

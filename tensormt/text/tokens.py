@@ -1,16 +1,18 @@
-"""TokenBatch: B segments as token ids with their dictionary.
+"""TokenBatch: B segments as tokens, with their dictionary.
 
-The tokens of all segments stand one after the other in one tensor (as in Arrow's lists), so that a
-line of 20,000 tokens costs what it holds; `ids` is the padded form [B,T]. A batch made from text
-carries the dictionary of its strings; one made from ids has none: its ids are its tokens. Batches
-meet only with batches of their own kind.
+A few lines are held as plain Python strings, and the tensors are made when something asks for them:
+metrics compare a few segments in plain Python (`tensormt.plain`). Otherwise the tokens of all
+segments stand one after the other in one tensor (as in Arrow's lists), so that a line of 20,000
+tokens costs what it holds; `ids` is the padded form [B,T]. A batch made from text carries the
+dictionary of its strings; one made from ids has none: its ids are its tokens. A batch made from
+text cannot be compared with one made from ids.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -19,24 +21,64 @@ from torch import Tensor
 
 from tensormt.data.coercion import as_lines, as_list
 from tensormt.errors import TensorMTError
-from tensormt.kernels.backend import mix, nonzero, ranges, repeat, take
-from tensormt.text.dictionary import Dictionary, number_characters
-from tensormt.text.tokenizer import CHARACTERS, characters, check_name
+from tensormt.kernels.backend import mix, nonzero, on_cpu, ranges, repeat, take
+from tensormt.plain import MAX_CHARACTERS, MAX_SEGMENTS
+from tensormt.text import plain_tokens
+from tensormt.text.dictionary import Dictionary, code_points, number_characters
+from tensormt.text.plain_tokens import CHARACTERS, Row, check_name
+from tensormt.text.tokenizer import characters
 from tensormt.text.tokenizer import tokenize as cut
 from tensormt.validation import boolean, list_of, on_device, resolve_index, tensor_of, validate
 
 
-@dataclass(frozen=True, eq=False)
-class TokenBatch:
-    """B segments of tokens; an empty segment, as a reference, is an absent reference."""
+class _Arrays(NamedTuple):
+    """The tensors of a batch: ids of all segments end to end [n], tokens of each segment [B]."""
 
-    tokens: Tensor  # int32 or int64 [n]: ids of all segments, one after the other
-    lengths: Tensor  # int64 [B]: tokens of each segment
-    dictionary: Dictionary | None  # None: the ids are the tokens
-    tokenize: str = "none"
-    lowercase: bool = False
+    tokens: Tensor
+    lengths: Tensor
+    dictionary: Dictionary | None
+
+
+class TokenBatch:
+    """B segments of tokens, immutable; an empty segment, as a reference, is an absent reference.
+
+    Args:
+        tokens: Ids of all segments, one after the other, int32 or int64 [n].
+        lengths: Number of tokens of each segment, int64 [B].
+        dictionary: What the ids stand for; None: the ids are the tokens.
+        tokenize: Name of the tokeniser.
+        lowercase: Whether the tokens are in lower case.
+    """
+
+    def __init__(
+        self,
+        tokens: Tensor,
+        lengths: Tensor,
+        dictionary: Dictionary | None,
+        tokenize: str = "none",
+        lowercase: bool = False,
+    ) -> None:
+        self._set(_Arrays(tokens, lengths, dictionary), None, tokenize, lowercase)
+
+    def _set(
+        self, arrays: _Arrays | None, rows: list[Row] | None, tokenize: str, lowercase: bool
+    ) -> None:
+        self._arrays = arrays  # None: made from the rows on first use
+        self._rows = rows  # None: made from the arrays on first use, if few
+        self.tokenize, self.lowercase = tokenize, lowercase
+        self._sharing: Sequence[TokenBatch] = (self,)  # batches that are to have one dictionary
 
     @classmethod
+    def _from(
+        cls, arrays: _Arrays | None, rows: list[Row] | None, tokenize: str, lowercase: bool
+    ) -> TokenBatch:
+        """From one form of the tokens, or both."""
+        batch = cls.__new__(cls)
+        batch._set(arrays, rows, tokenize, lowercase)
+        return batch
+
+    @classmethod
+    @validate(lowercase=boolean)
     def from_text(
         cls,
         lines: Iterable[str | bytes | None],
@@ -44,7 +86,8 @@ class TokenBatch:
         lowercase: bool = False,
     ) -> TokenBatch:
         """Tokenise B lines; None is an absent line. `tokenize`: 13a, none, char, or sacrebleu's."""
-        return cls.from_texts([lines], tokenize, lowercase)[0]
+        check_name(tokenize)
+        return cls._read([as_lines(lines, binary=True)], tokenize, lowercase)[0]
 
     @classmethod
     @validate(lowercase=boolean)
@@ -57,6 +100,19 @@ class TokenBatch:
         """Tokenise several streams of lines into batches that share one dictionary."""
         check_name(tokenize)
         texts = [as_lines(lines, binary=True) for lines in as_list(streams, "streams")]
+        return cls._read(texts, tokenize, lowercase)
+
+    @classmethod
+    def _read(
+        cls, texts: list[list[str | bytes | None]], tokenize: str, lowercase: bool
+    ) -> list[TokenBatch]:
+        if _few(texts):
+            rows = [plain_tokens.tokenize(lines, tokenize, lowercase) for lines in texts]
+            batches = [cls._from(None, own, tokenize, lowercase) for own in rows if own is not None]
+            if len(batches) == len(texts):
+                for batch in batches:
+                    batch._sharing = batches
+                return batches
         if tokenize in CHARACTERS:
             codes = [characters(lines, tokenize, lowercase) for lines in texts]
             return cls._of_characters(codes, tokenize, lowercase)
@@ -84,6 +140,57 @@ class TokenBatch:
             for part, (_, lengths) in zip(tokens, parts, strict=True)
         ]
 
+    # --- the two forms ----------------------------------------------------------------------------
+
+    def _made(self) -> _Arrays:
+        """The tensors, made on first use."""
+        if self._arrays is None:
+            _encode(self._sharing)
+        assert self._arrays is not None
+        return self._arrays
+
+    def plain_rows(self) -> list[Row] | None:
+        """Return the tokens of each segment as Python strings, if there are few of them.
+
+        None for a batch of many segments, on another device than the CPU, or made from ids.
+        """
+        if self._rows is None:
+            assert self._arrays is not None
+            tokens, lengths, dictionary = self._arrays
+            few = len(lengths) <= MAX_SEGMENTS and len(tokens) <= MAX_CHARACTERS
+            if dictionary is None or not few or not on_cpu(tokens):
+                return None
+            self._rows = list(self.to_tokens())
+        return self._rows
+
+    @property
+    def tokens(self) -> Tensor:
+        """Ids of the tokens of all segments, one after the other, int32 or int64 [n]."""
+        return self._made().tokens
+
+    @property
+    def lengths(self) -> Tensor:
+        """Number of tokens of each segment, int64 [B]."""
+        return self._made().lengths
+
+    @property
+    def dictionary(self) -> Dictionary | None:
+        """What the ids stand for; None: the ids are the tokens."""
+        return self._made().dictionary
+
+    @property
+    def from_strings(self) -> bool:
+        """Whether the tokens are strings, not ids without a dictionary."""
+        return self._arrays is None or self._arrays.dictionary is not None
+
+    @property
+    def device(self) -> torch.device:
+        """Where the tensors are."""
+        return torch.device("cpu") if self._arrays is None else self._arrays.tokens.device
+
+    def __len__(self) -> int:
+        return self._made().lengths.shape[0] if self._rows is None else len(self._rows)
+
     @classmethod
     @validate(
         ids=tensor_of("B", "T", kind="whole numbers"), lengths=tensor_of("B", kind="whole numbers")
@@ -109,11 +216,17 @@ class TokenBatch:
         first = batches[0]
         if any((b.tokenize, b.lowercase) != (first.tokenize, first.lowercase) for b in batches):
             raise TensorMTError("batches of different tokenisation or case cannot be joined")
+        if all(batch._arrays is None for batch in batches):
+            rows = [row for batch in batches for row in batch._rows or ()]
+            if len(rows) <= MAX_SEGMENTS:
+                return TokenBatch._from(None, rows, first.tokenize, first.lowercase)
         batches = unify(batches)
-        return replace(
-            batches[0],
-            tokens=torch.cat([batch.tokens for batch in batches]),
-            lengths=torch.cat([batch.lengths for batch in batches]),
+        return TokenBatch(
+            torch.cat([batch.tokens for batch in batches]),
+            torch.cat([batch.lengths for batch in batches]),
+            batches[0].dictionary,
+            first.tokenize,
+            first.lowercase,
         )
 
     @cached_property
@@ -145,40 +258,50 @@ class TokenBatch:
     @cached_property
     def lowered(self) -> TokenBatch:
         """The same segments with every type in lower case (`str.lower`, type by type)."""
-        if self.lowercase or self.dictionary is None:
+        if self.lowercase:
+            return self
+        if self._arrays is None:
+            rows = [plain_tokens.lower(row) for row in self._rows or ()]
+            return TokenBatch._from(None, rows, self.tokenize, True)
+        if self.dictionary is None:
             return self
         new, dictionary = self.dictionary.lowered
         tokens = new.to(torch.int32).to(self.device).index_select(0, self.tokens)
-        return replace(self, tokens=tokens, dictionary=dictionary, lowercase=True)
-
-    @property
-    def device(self) -> torch.device:
-        """Where the tensors are."""
-        return self.tokens.device
-
-    def __len__(self) -> int:
-        return self.lengths.shape[0]
+        return TokenBatch(tokens, self.lengths, dictionary, self.tokenize, True)
 
     def __getitem__(self, index: int | slice | Sequence[int] | Tensor) -> TokenBatch:
         """The chosen segments as a batch with the same dictionary; an int chooses one."""
         places = resolve_index(index, len(self), "a batch")
+        rows = self._rows
+        if rows is not None:
+            rows = rows[places] if isinstance(places, slice) else [rows[k] for k in places.tolist()]
+            if self._arrays is None:
+                return TokenBatch._from(None, rows, self.tokenize, self.lowercase)
         if isinstance(places, slice):
             lengths = self.lengths[places]
             begin = int(self.starts[places.start]) if lengths.shape[0] else 0
             tokens = self.tokens[begin : begin + int(lengths.sum())]
-            return replace(self, tokens=tokens, lengths=lengths)
-        rows = places.to(self.device)
-        lengths = self.lengths[rows]
-        tokens = take(self.tokens, ranges(self.starts[rows], lengths))
-        return replace(self, tokens=tokens, lengths=lengths)
+        else:
+            chosen = places.to(self.device)
+            lengths = self.lengths[chosen]
+            tokens = take(self.tokens, ranges(self.starts[chosen], lengths))
+        arrays = _Arrays(tokens, lengths, self.dictionary)
+        return TokenBatch._from(arrays, rows, self.tokenize, self.lowercase)
 
     @validate(device=on_device)
     def to(self, device: str | torch.device) -> TokenBatch:
         """The same batch on a device; the dictionary stays where it is."""
-        return replace(self, tokens=self.tokens.to(device), lengths=self.lengths.to(device))
+        if self.device == torch.device(device):
+            return self
+        tokens, lengths, dictionary = self._made()
+        return TokenBatch(
+            tokens.to(device), lengths.to(device), dictionary, self.tokenize, self.lowercase
+        )
 
     def to_tokens(self) -> list[list[str]]:
         """The tokens of every segment as strings; ids without strings as figures."""
+        if self._rows is not None:
+            return [list(row) for row in self._rows]
         flat = self.tokens.tolist()
         names = (
             map(str, flat) if self.dictionary is None else map(self.dictionary.__getitem__, flat)
@@ -186,13 +309,13 @@ class TokenBatch:
         words = iter(names)
         return [[next(words) for _ in range(count)] for count in self.lengths.tolist()]
 
-    def __getstate__(self) -> dict[str, object]:
-        fields = ("tokens", "lengths", "dictionary", "tokenize", "lowercase")
-        # a slice would otherwise carry the storage of the batch it was cut from
-        return {
-            key: value.clone() if isinstance(value := getattr(self, key), Tensor) else value
-            for key in fields
-        }
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For pickling: without what can be made again."""
+        arrays = self._arrays
+        if arrays is not None:
+            # a slice would otherwise carry the storage of the batch it was cut from
+            arrays = _Arrays(arrays.tokens.clone(), arrays.lengths.clone(), arrays.dictionary)
+        return TokenBatch._from, (arrays, self._rows, self.tokenize, self.lowercase)
 
     def __repr__(self) -> str:
         return (
@@ -220,11 +343,35 @@ def unify(batches: Sequence[TokenBatch]) -> list[TokenBatch]:
     if all(dictionary is known[0] for dictionary in known):
         return list(batches)
     merged, maps = Dictionary.merge(known)
-    return [
-        replace(
-            batch,
-            tokens=new.to(torch.int32).to(batch.device).index_select(0, batch.tokens),
-            dictionary=merged,
-        )
-        for batch, new in zip(batches, maps, strict=True)
-    ]
+    found = []
+    for batch, new in zip(batches, maps, strict=True):
+        tokens = new.to(torch.int32).to(batch.device).index_select(0, batch.tokens)
+        arrays = _Arrays(tokens, batch.lengths, merged)
+        found.append(TokenBatch._from(arrays, batch._rows, batch.tokenize, batch.lowercase))
+    return found
+
+
+def _few(texts: Sequence[Sequence[str | bytes | None]]) -> bool:
+    """Whether streams of lines are few enough to be read in plain Python."""
+    size = 0
+    for lines in texts:
+        if len(lines) > MAX_SEGMENTS:
+            return False
+        for line in lines:
+            size += len(line or "")
+    return size <= MAX_CHARACTERS
+
+
+def _encode(batches: Sequence[TokenBatch]) -> None:
+    """Make the tensors of batches of plain tokens, with one dictionary."""
+    rows = [row for batch in batches for row in batch._rows or ()]
+    if batches[0].tokenize in CHARACTERS and all(isinstance(row, str) for row in rows):
+        ids, names = number_characters(code_points("".join(map(str, rows)).encode()))
+        tokens, dictionary = torch.from_numpy(ids.copy()), Dictionary(names)
+    else:
+        flat = [token for row in rows for token in row]
+        tokens, dictionary = Dictionary.encode(flat, np.int32)
+    sizes = [[len(row) for row in batch._rows or ()] for batch in batches]
+    parts = tokens.split_with_sizes([sum(own) for own in sizes])
+    for batch, own, part in zip(batches, sizes, parts, strict=True):
+        batch._arrays = _Arrays(part, torch.from_numpy(np.array(own, np.int64)), dictionary)

@@ -1,4 +1,7 @@
-"""TreeBatch: B parse trees as padded tensors with their dictionaries.
+"""TreeBatch: B parse trees, as tensors with their dictionaries or, where they are few, as lists.
+
+A few trees are held as plain Python lists, and the tensors are made when something asks for them:
+metrics compare a few trees in plain Python (`tensormt.plain`).
 
 Constituency trees hold their nodes in preorder; a preterminal carries its word. Dependency trees
 hold one node a word, in sentence order, labelled with the word; where the arcs have names,
@@ -25,12 +28,15 @@ from torch import Tensor
 from tensormt.data import files
 from tensormt.data.coercion import as_lines
 from tensormt.errors import TensorMTError
-from tensormt.kernels.backend import nonzero, repeat, take_or
+from tensormt.kernels.backend import nonzero, on_cpu, repeat, take_or
 from tensormt.kernels.nodes import Nodes
+from tensormt.plain import MAX_CHARACTERS, MAX_NODES, MAX_SEGMENTS
 from tensormt.text.dictionary import Dictionary
 from tensormt.trees import bracketing, conllu, head_format, penn, transforms
+from tensormt.trees.conversion import FlatTrees, flatten, unflatten
 from tensormt.trees.head_rules import rules_named
 from tensormt.trees.heads import to_dependencies
+from tensormt.trees.plain_trees import PlainTree, read_brackets, read_heads
 from tensormt.validation import (
     file_name,
     integer,
@@ -49,11 +55,9 @@ _CHUNK = 2048  # trees at a time where trees are made of trees: their arrays sta
 class TreeBatch:
     """A batch of constituency or dependency trees; immutable, on one device."""
 
-    nodes: Nodes
-    labels: Dictionary
-    words: Dictionary
     kind: str
-    relations: Dictionary | None  # of dependency trees whose arcs have names
+    _flat: FlatTrees | None  # None: made from the plain trees on first use
+    _plain: list[PlainTree] | None  # None: made from the tensors on first use, if few
 
     def __init__(
         self,
@@ -79,20 +83,10 @@ class TreeBatch:
             offsets,
             width,
         )
-        self._set(nodes, labels, words, kind, False)
+        self._set(FlatTrees(nodes, labels, words), None, kind)
 
-    def _set(
-        self,
-        nodes: Nodes,
-        labels: Dictionary,
-        words: Dictionary,
-        kind: str,
-        bare: bool,
-        relations: Dictionary | None = None,
-    ) -> None:
-        self.nodes, self.labels, self.words, self.kind = nodes, labels, words, kind
-        self.relations = None if nodes.relation is None else relations
-        self._bare = bare  # some words stand beside other children, as nodes without a label
+    def _set(self, flat: FlatTrees | None, plain: list[PlainTree] | None, kind: str) -> None:
+        self._flat, self._plain, self.kind = flat, plain, kind
         self._memo: dict[object, Any] = {}
 
     @classmethod
@@ -106,8 +100,14 @@ class TreeBatch:
         relations: Dictionary | None = None,
     ) -> TreeBatch:
         """From flat nodes, as the readers give them."""
+        named = None if nodes.relation is None else relations
+        return cls._from(FlatTrees(nodes, labels, words, bare, named), None, kind)
+
+    @classmethod
+    def _from(cls, flat: FlatTrees | None, plain: list[PlainTree] | None, kind: str) -> TreeBatch:
+        """From one form of the trees, or both."""
         batch = cls.__new__(cls)
-        batch._set(nodes, labels, words, kind, bare, relations)
+        batch._set(flat, plain, kind)
         return batch
 
     @classmethod
@@ -124,8 +124,11 @@ class TreeBatch:
         tensor([5])
         """
         lines = bracketing.split(lines) if isinstance(lines, str) else as_lines(lines)
-        linear = penn.read(lines, source, first)
-        return cls.from_nodes(linear.nodes, linear.labels, linear.words, bare=linear.bare)
+        if 0 < len(lines) <= MAX_SEGMENTS and sum(len(x or "") for x in lines) <= MAX_CHARACTERS:
+            plain = read_brackets(lines)
+            if plain is not None:
+                return cls._from(None, plain, "constituency")
+        return cls._from(penn.read(lines, source, first), None, "constituency")
 
     @classmethod
     @validate(path=file_name)
@@ -148,6 +151,10 @@ class TreeBatch:
 
         `relations` are the names of the arcs where they are known, one for each word.
         """
+        if _few_words(words):
+            plain = read_heads(words, heads, relations)
+            if plain is not None:
+                return cls._from(None, plain, "dependency")
         nodes, names = head_format.read(words, heads)
         if relations is None:
             return cls.from_nodes(nodes, names, names, "dependency")
@@ -182,8 +189,13 @@ class TreeBatch:
         if len(kinds) != 1:
             raise TensorMTError(f"batches of {' and '.join(sorted(kinds))} trees cannot be joined")
         kind = kinds.pop()
+        if all(batch._flat is None for batch in batches):
+            trees = [tree for batch in batches for tree in batch._plain or ()]
+            alike = len({tree.relations is None for tree in trees}) == 1
+            if alike and len(trees) <= MAX_SEGMENTS:
+                return cls._from(None, trees, kind)
         first = batches[0]
-        bare = any(batch._bare for batch in batches)
+        bare = any(batch._made().bare for batch in batches)
         if all(
             batch.words is first.words
             and batch.labels is first.labels
@@ -204,14 +216,70 @@ class TreeBatch:
         relations, parts = _one_naming(batches, parts)
         return cls.from_nodes(Nodes.join(parts), labels, words, kind, bare, relations)
 
+    # --- the two forms ----------------------------------------------------------------------------
+
+    def _made(self) -> FlatTrees:
+        """The tensors, made on first use."""
+        if self._flat is None:
+            self._flat = flatten(self._plain or (), self.kind)
+        return self._flat
+
+    def plain_trees(self) -> list[PlainTree] | None:
+        """Return the trees as lists, if they are few.
+
+        None for a batch of many trees, of large ones, or on another device than the CPU.
+        """
+        if self._plain is None:
+            flat = self._made()
+            few = flat.nodes.trees <= MAX_SEGMENTS and len(flat.nodes) <= MAX_NODES
+            if few and on_cpu(flat.nodes.parent):
+                self._plain = unflatten(flat)
+        return self._plain
+
+    @property
+    def nodes(self) -> Nodes:
+        """The nodes of all trees, end to end."""
+        return self._made().nodes
+
+    @property
+    def labels(self) -> Dictionary:
+        """What the ids of labels stand for."""
+        return self._made().labels
+
+    @property
+    def words(self) -> Dictionary:
+        """What the ids of words stand for."""
+        return self._made().words
+
+    @property
+    def relations(self) -> Dictionary | None:
+        """What the ids of relations stand for, of dependency trees whose arcs have names."""
+        return self._made().relations
+
+    @property
+    def size(self) -> int:
+        """The number of nodes of all trees."""
+        return len(self.nodes) if self._plain is None else sum(map(len, self._plain))
+
     def __len__(self) -> int:
-        return self.nodes.trees
+        return self.nodes.trees if self._plain is None else len(self._plain)
 
     def __getitem__(self, index: int | slice | Sequence[int] | Tensor) -> TreeBatch:
         """Some of the trees: a number, a slice, a list or a tensor of numbers."""
         places = resolve_index(index, len(self), "a batch")
+        plain = self._plain
+        if plain is not None:
+            plain = (
+                plain[places] if isinstance(places, slice) else [plain[k] for k in places.tolist()]
+            )
+            if self._flat is None and plain:
+                return TreeBatch._from(None, plain, self.kind)
+        return TreeBatch._from(self._made()._replace(nodes=self._rows(places)), plain, self.kind)
+
+    def _rows(self, places: slice | Tensor) -> Nodes:
+        """The nodes of some of the trees."""
         if isinstance(places, slice):
-            return self._like(self.nodes.rows(places.start, places.stop))
+            return self.nodes.rows(places.start, places.stop)
         rows = places.to(self.device)
         nodes = self.nodes
         lengths = nodes.lengths[rows]
@@ -220,7 +288,7 @@ class TreeBatch:
         offsets = torch.cat([lengths.new_zeros(1), lengths.cumsum(0)])
         parent = nodes.parent[cells]
         shift = (offsets[:-1] - nodes.offsets[rows])[owner]
-        picked = Nodes(
+        return Nodes(
             torch.where(parent < 0, -1, parent + shift),
             nodes.label[cells],
             nodes.word[cells],
@@ -230,7 +298,6 @@ class TreeBatch:
             None if nodes.known_position is None else nodes.known_position[cells],
             None if nodes.relation is None else nodes.relation[cells],
         )
-        return self._like(picked)
 
     @validate(size=integer(1))
     def chunks(self, size: int) -> list[TreeBatch]:
@@ -240,14 +307,12 @@ class TreeBatch:
         return [self[start : start + size] for start in range(0, len(self), size)]
 
     def _like(self, nodes: Nodes) -> TreeBatch:
-        return TreeBatch.from_nodes(
-            nodes, self.labels, self.words, self.kind, self._bare, self.relations
-        )
+        return TreeBatch._from(self._made()._replace(nodes=nodes), None, self.kind)
 
     @property
     def device(self) -> torch.device:
         """Where the tensors are."""
-        return self.nodes.parent.device
+        return torch.device("cpu") if self._flat is None else self._flat.nodes.parent.device
 
     @validate(device=on_device)
     def to(self, device: torch.device | str) -> TreeBatch:
@@ -321,7 +386,7 @@ class TreeBatch:
 
     def skeleton(self) -> TreeBatch:
         """The trees without words: leaves are part-of-speech tags."""
-        if not self._bare:
+        if not self._made().bare:
             return self
         return self.memo(
             "skeleton",
@@ -394,13 +459,24 @@ class TreeBatch:
         named = self.to_relations() if relations is None else relations
         return conllu.write(*self.to_heads(), named, first)
 
-    def __getstate__(self) -> dict[str, object]:
+    def __reduce__(self) -> tuple[Any, ...]:
         """For pickling: without what can be made again."""
-        names = ("nodes", "labels", "words", "kind", "_bare", "relations")
-        return {**{name: self.__dict__[name] for name in names}, "_memo": {}}
+        return TreeBatch._from, (self._flat, self._plain, self.kind)
 
     def __repr__(self) -> str:
-        return f"TreeBatch({len(self)} {self.kind} trees, {len(self.nodes)} nodes, {self.device})"
+        return f"TreeBatch({len(self)} {self.kind} trees, {self.size} nodes, {self.device})"
+
+
+def _few_words(words: Any) -> bool:
+    """Whether the words of segments are few enough to be read in plain Python."""
+    if type(words) is not list or not 0 < len(words) <= MAX_SEGMENTS:
+        return False
+    size = 0
+    for row in words:
+        if type(row) is not list:
+            return False
+        size += len(row)
+    return size <= MAX_NODES
 
 
 def _one_naming(

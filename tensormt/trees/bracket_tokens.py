@@ -11,7 +11,6 @@ looked at once, so whatever its text holds costs nothing per node.
 
 from __future__ import annotations
 
-import re
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,11 +19,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tensormt.text.dictionary import Dictionary
+from tensormt.trees.bracket_text import words_of
 
 Array = NDArray[Any]
-
-_LABEL = re.compile(r"\(\s*([^\s()]*)", re.ASCII)
-_REST = re.compile(r"\)|[^\s()]+", re.ASCII)
 
 
 class Pieces(NamedTuple):
@@ -80,25 +77,3 @@ def take_apart(texts: pa.Array) -> Pieces | None:
     counts = np.bincount(np.array([place for place, _, _ in bare], np.int64), minlength=len(word))
     rise = np.array([rise for _, _, rise in bare], np.int32)
     return Pieces(labels, names, label.numpy()[kind], word, counts, of_others[len(own) :], rise)
-
-
-def words_of(text: str) -> tuple[str, list[tuple[str, int | None]]]:
-    """The label of a piece, and its words with their levels below the node; None for its own word.
-
-    No word, where the node closes: it has no child.
-    """
-    start = _LABEL.match(text)
-    label = start[1] if start else ""
-    rest = _REST.findall(text, start.end() if start else 0)
-    if rest[:1] == [")"]:
-        return label, []
-    words: list[tuple[str, int | None]] = []
-    rise = 1
-    for token in rest:
-        if token == ")":
-            rise -= 1
-        else:
-            words.append((token, rise))
-    if rest[1:2] == [")"]:
-        words[0] = (rest[0], None)
-    return label, words

@@ -14,7 +14,6 @@ the nodes they leave childless, and so does an outer unlabelled, ROOT or TOP nod
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,25 +25,14 @@ from tensormt.data.coercion import lone_surrogate
 from tensormt.errors import TensorMTError
 from tensormt.kernels.nodes import Nodes
 from tensormt.text.dictionary import Dictionary, string_buffers
-from tensormt.trees import handful
+from tensormt.trees.bracket_text import EMPTY, OUTER, cut_label
 from tensormt.trees.bracket_tokens import Pieces, take_apart
 from tensormt.trees.bracketing import explain
+from tensormt.trees.conversion import FlatTrees
 
 Array = NDArray[Any]
 
 _OPEN = ord("(")
-
-
-class Linear(NamedTuple):
-    """What a reader gives: nodes, the dictionaries of their labels and words, and `bare`.
-
-    bare: some words stand beside other children; such a word is a node of its own without a label.
-    """
-
-    nodes: Nodes
-    labels: Dictionary
-    words: Dictionary
-    bare: bool
 
 
 class _Flat(NamedTuple):
@@ -59,14 +47,11 @@ class _Flat(NamedTuple):
         return _Flat(*(np.compress(mask, part) for part in self))
 
 
-def read(lines: Sequence[str | None], source: str = "", first: int = 1) -> Linear:
+def read(lines: Sequence[str | None], source: str = "", first: int = 1) -> FlatTrees:
     """Nodes of one bracketing a line; an empty line (or None) is an empty tree.
 
     An error names the source and the line, the first one being `first`.
     """
-    if (found := handful.read(lines)) is not None:
-        labels, words = Dictionary(found.labels), Dictionary(found.words)
-        return Linear(_nodes(found), labels, words, found.bare)
     data, offsets = string_buffers(_arrow(lines, source, first))
     offsets = offsets - offsets[0]
     data = data[: offsets[-1]]
@@ -87,16 +72,7 @@ def read(lines: Sequence[str | None], source: str = "", first: int = 1) -> Linea
     if not _well_placed(flat, pieces.labels):
         explain(lines, source, first)
     flat, labels = _clean(flat, pieces.labels, len(lines))
-    return Linear(_link(flat, len(lines)), labels, pieces.words, len(pieces.bare_word) > 0)
-
-
-def _nodes(found: handful.Handful) -> Nodes:
-    """The nodes of a handful of trees, each array with memory of its own."""
-    parent, label, word, depth, place, ends = (
-        torch.from_numpy(np.array(row, np.int64)) for row in (*found.rows, found.ends)
-    )
-    width = max((end - start for start, end in pairwise(found.ends)), default=0)
-    return Nodes(parent, label, word, ends, width, depth, place)
+    return FlatTrees(_link(flat, len(lines)), labels, pieces.words, len(pieces.bare_word) > 0)
 
 
 def _arrow(lines: Sequence[str | None], source: str, first: int) -> pa.Array:
@@ -169,14 +145,14 @@ def _well_placed(flat: _Flat, labels: Dictionary) -> bool:
 
 def _clean(flat: _Flat, labels: Dictionary, trees: int) -> tuple[_Flat, Dictionary]:
     """Cut labels, drop empty elements and outer nodes."""
-    names = [handful.cut(name) for name in labels.strings]
+    names = [cut_label(name) for name in labels.strings]
     if names != labels.strings:
         short, labels = Dictionary.encode(names)
         names = labels.strings
         flat = flat._replace(label=np.append(short.numpy(), -1)[flat.label])
-    if "-NONE-" in names:
-        flat = _drop_empty(flat, names.index("-NONE-"), trees)
-    outer = np.array([name in handful.OUTER for name in names] + [False])
+    if EMPTY in names:
+        flat = _drop_empty(flat, names.index(EMPTY), trees)
+    outer = np.array([name in OUTER for name in names] + [False])
     while outer.any():
         second = flat.depth == 2
         children = np.bincount(flat.segment[second], minlength=trees)

@@ -101,7 +101,7 @@ class PreparsedTrees:
         ]
         if [len(batch) for batch in self.batches] != [len(lines) for lines in segments.streams]:
             raise TensorMTError("trees must have the form of the text: one tree for each segment")
-        kinds = {batch.kind for batch in self.batches if len(batch.nodes)}
+        kinds = {batch.kind for batch in self.batches if batch.size}
         self.kind = kinds.pop() if len(kinds) == 1 else "constituency"
 
     def rows(self, numbers: Sequence[int]) -> list[TreeBatch]:

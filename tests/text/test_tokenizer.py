@@ -8,23 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
+from text_samples import texts
 
 from tensormt.errors import TensorMTError
-from tensormt.text.tokenizer import CHARACTERS, characters, check_name, decode, tokenize
-
-PIECES = [
-    *"..,,--0159aAbΣσ'",
-    *'!"#$%&()*+/:;<=>?@[\\]^_`{|}~',
-    *("&quot;", "&amp;", "&lt;", "&gt;", "&AMP;", "amp;", "lt;", "<skipped>", "<ski", "pped>"),
-    *("-\n", "\n", " ", "\t", "\r", "\x0b", "\x1c", "\x1f", "\x00", "\x7f", "\x85", "\xa0"),
-    *("\u1680", "\u2003", "\u200b", "\u2028", "\u202f", "\u205f", "\u3000", "\ufeff"),
-    *("é", "ß", "漢", "İ", "²", "٣", "\u1081", "…", "\U0001f600"),
-]
-texts = st.one_of(
-    st.text(max_size=20),
-    st.lists(st.sampled_from(PIECES), max_size=12).map("".join),
-    st.text(alphabet=".,-59a ", max_size=12),
-)
+from tensormt.text.plain_tokens import CHARACTERS, check_name
+from tensormt.text.tokenizer import characters, decode, tokenize
 
 
 def tokens(lines: list[str], name: str = "13a", lowercase: bool = False) -> list[list[str]]:

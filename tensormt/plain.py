@@ -1,0 +1,68 @@
+"""The plain-Python path: when it is taken, and the counting that its definitions share.
+
+For a few segments the per-call overhead of tensor operations is larger than the work, so metrics
+define their statistics a second time, for one segment and in plain Python (`_plain_row` of BLEU and
+chrF, `_plain_counts` of the metrics on trees). These definitions are also the ones to read. The
+tests compare them with the batched engine on random input: both give the same integers.
+
+This module imports neither torch nor pyarrow.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from functools import cache
+from itertools import chain
+
+MAX_SEGMENTS = 16
+MAX_TOKENS = 4096
+MAX_CHARACTERS = 16384
+MAX_NODES = 2048
+MAX_ORDERS = 16
+
+
+@cache
+def overridden(metric: type, plain: str, *engine: str) -> bool:
+    """Whether a class redefines a method of the engine, but not the plain one that belongs to it.
+
+    A subclass that changes what the engine compares must not get the numbers of its base class.
+
+    Args:
+        metric: Class of a metric.
+        plain: Name of the plain method.
+        engine: Names of the methods of the engine for which it stands.
+    """
+
+    def place(name: str) -> int:
+        return next(place for place, kind in enumerate(metric.__mro__) if name in vars(kind))
+
+    return any(place(name) < place(plain) for name in engine)
+
+
+def clipped(hyp: Sequence[Hashable], refs: Sequence[Sequence[Hashable]]) -> int:
+    """Count the items of the hypothesis, each at most as often as in any single reference.
+
+    Args:
+        hyp: The items of the hypothesis.
+        refs: The items of each reference, at least one.
+
+    Returns:
+        Σ over different items of min(count in the hypothesis, largest count in one reference).
+
+    >>> clipped(["a", "a", "a", "b", "c"], [["a", "b", "b"], ["a", "a"]])
+    3
+    """
+    own = set(hyp)
+    if len(own) == len(hyp):  # no item repeats: it counts if any reference has it
+        return len(own.intersection(chain.from_iterable(refs)))
+    count = Counter(hyp)
+    most = Counter(filter(own.__contains__, refs[0]))
+    for ref in refs[1:]:
+        most |= Counter(filter(own.__contains__, ref))
+    return sum(map(min, most.values(), map(count.__getitem__, most)))
+
+
+def closest_length(length: int, lengths: Sequence[int]) -> int:
+    """Return the reference length closest to the hypothesis's, the shorter of two equally close."""
+    return min(lengths, key=lambda other: (abs(other - length), other))

@@ -1,0 +1,161 @@
+"""Text to tokens in plain Python, line by line: for a few lines.
+
+The tokens are those of `tensormt.text.tokenizer`, which works on whole buffers of bytes and needs
+numpy and Arrow. This module imports neither of them, nor torch. A line of single characters is kept
+as a string, which is a sequence of its characters.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+from tensormt.data.coercion import lone_surrogate
+from tensormt.errors import TensorMTError
+from tensormt.options import describe
+
+Row = Sequence[str]  # the tokens of a line; a string where each character is a token
+
+CHARACTERS = ("char", "letters")  # every character but white space, and every character
+WITH_SPACE = ("letters", "spaced")  # those that keep white space
+NATIVE = ("13a", "none", *CHARACTERS, "spaced")
+
+# what 13a puts white space around, where no period or comma stands beside another
+_ALONE = re.compile(
+    r"""(
+        [!-/:-@\[-`{-~]                        # a symbol of ASCII:
+        (?: (?<= [^'\-.,])                     # any but these,
+          | (?<= [.,]) (?: (?<! [0-9].) | (?! [0-9]))  # a period or comma not between digits,
+          | (?<= [0-9]-)                       # a dash after a digit
+        )
+    )""",
+    re.VERBOSE,
+)
+_ADJACENT = re.compile(r"[.,][.,]")
+# the successive substitutions of mteval-v13a.pl, which take adjacent periods and commas in pairs
+_MTEVAL = (
+    (re.compile(r"([{-~\[-` -&(-+:-@/])"), r" \1 "),
+    (re.compile(r"([^0-9])([.,])"), r"\1 \2 "),
+    (re.compile(r"([.,])([^0-9])"), r" \1 \2"),
+    (re.compile(r"([0-9])(-)"), r"\1 \2 "),
+)
+_RUNS = re.compile(r"\s+|\S+")
+
+
+def tokenize_13a(line: str) -> list[str]:
+    """Cut a line as mteval-v13a.pl does, in the form in which sacrebleu applies it.
+
+    >>> tokenize_13a("It costs $1,000.50 (or 5-6%), don't")
+    ['It', 'costs', '$', '1,000.50', '(', 'or', '5', '-', '6', '%', ')', ',', "don't"]
+    """
+    line = line.rstrip()
+    if "<" in line:
+        line = line.replace("<skipped>", "")
+    if "\n" in line:
+        line = line.replace("-\n", "").replace("\n", " ")
+    if "&" in line:
+        line = line.replace("&quot;", '"').replace("&amp;", "&")
+        line = line.replace("&lt;", "<").replace("&gt;", ">")
+    if not _ADJACENT.search(line):
+        return " ".join(_ALONE.split(line)).split()
+    line = f" {line} "
+    for pattern, replacement in _MTEVAL:
+        line = pattern.sub(replacement, line)
+    return line.split()
+
+
+def _without_space(line: str) -> str:
+    return "".join(line.split())
+
+
+_TOKENIZERS: dict[str, Callable[[str], Row]] = {
+    "13a": tokenize_13a,
+    "none": str.split,
+    "char": _without_space,
+    "letters": str,
+    "spaced": _RUNS.findall,
+}
+
+
+def tokenize(
+    lines: Sequence[str | bytes | None], name: str = "13a", lowercase: bool = False
+) -> list[Row] | None:
+    """Cut lines into tokens.
+
+    Args:
+        lines: One string a segment; None is an absent line.
+        name: One of `NATIVE`, or the name of a tokeniser of sacrebleu.
+        lowercase: Whether the text is put in lower case before it is cut.
+
+    Returns:
+        The tokens of each line; None where a line is not a string or contains a lone surrogate:
+        the vectorised tokeniser reads bytes, and raises where the text is invalid.
+    """
+    texts: list[str] = []
+    for line in lines:
+        if line is None:
+            line = ""
+        elif type(line) is not str or (not line.isascii() and lone_surrogate(line)):
+            return None
+        texts.append(line.lower() if lowercase else line)
+    if name in _TOKENIZERS:
+        cut = _TOKENIZERS[name]
+        return [cut(line) for line in texts]
+    other = foreign(name)
+    return [other(line.rstrip()).split() for line in texts]
+
+
+def lower(row: Row) -> Row:
+    """Put every token in lower case by itself.
+
+    A character that becomes two (İ) stays one token, and a Σ does not know that it ends a word.
+    """
+    if not isinstance(row, str):
+        return [token.lower() for token in row]
+    characters = [character.lower() for character in row]
+    joined = "".join(characters)
+    return joined if len(joined) == len(row) else characters
+
+
+def split_punctuation(word: str) -> list[str]:
+    """Cut a word as chrF++ does in sacrebleu: punctuation off its end, else off its start.
+
+    White space, where it is kept as a token, is no word.
+    """
+    if len(word) > 1 and word[-1] in string.punctuation:
+        return [word[:-1], word[-1]]
+    if len(word) > 1 and word[0] in string.punctuation:
+        return [word[0], word[1:]]
+    return [] if word.isspace() else [word]
+
+
+def check_name(name: str) -> None:
+    """Raise unless the tokeniser is one of ours or one that sacrebleu knows."""
+    if not isinstance(name, str):
+        raise TensorMTError(f"tokenize is {describe(name)}, expected a tokeniser's name")
+    if name not in NATIVE:
+        foreign(name)
+
+
+@lru_cache(maxsize=32)
+def foreign(name: str) -> Any:
+    """Return a tokeniser of sacrebleu by its name there."""
+    try:
+        from sacrebleu.metrics import bleu
+    except ImportError:
+        raise TensorMTError(
+            f"tokeniser {name!r} is not one of {', '.join(NATIVE)}, and sacrebleu, which has "
+            "others, is not installed: pip install 'tensormt[tokenizers]'"
+        ) from None
+    if name not in bleu.BLEU.TOKENIZERS:
+        known = ", ".join(dict.fromkeys((*NATIVE, *bleu.BLEU.TOKENIZERS)))
+        raise TensorMTError(f"unknown tokeniser {name!r}: choose one of {known}")
+    try:
+        return bleu.BLEU(tokenize=name).tokenizer
+    except (ImportError, RuntimeError, OSError) as error:
+        raise TensorMTError(
+            f"sacrebleu cannot start its tokeniser {name!r} ({error}): install what it asks for"
+        ) from None
