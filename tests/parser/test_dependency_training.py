@@ -176,7 +176,7 @@ def test_the_command(files, capsys):
     assert found["dev"] == found["test"]
     assert 0 <= found["dev"]["las"] <= found["dev"]["uas"] <= 100
     assert main([*words, "-o", out, "-q", *recipe]) == 2
-    assert "add --resume" in capsys.readouterr().err
+    assert "resume it or take another folder (--resume)" in capsys.readouterr().err
     assert main([*words, "-o", out, "-q", *recipe, "--resume"]) == 0
     capsys.readouterr()
     text = files / "text"
