@@ -17,13 +17,19 @@ import torch
 from torch import Tensor
 
 from tensormt.metaeval.correlation import pearson, spearman
-from tensormt.metaeval.grouping import agreement, system_agreement
+from tensormt.metaeval.grouping import correlate, correlate_systems
 from tensormt.metaeval.pairs import count_pairs
 from tensormt.metric import Metric
-from tensormt.qarla.from_texts import bed_from_segments
-from tensormt.qarla.summary import Options, make_report
+from tensormt.qarla.from_texts import similarity_tensors_from_segments
+from tensormt.qarla.summary import SummaryOptions, summarize
 from tensormt.reporting.collect import Collected
-from tensormt.significance import SEED, gap_p_value, holm, interval, resampled
+from tensormt.significance import (
+    SEED,
+    bootstrap_sums,
+    difference_p_value,
+    holm,
+    percentile_interval,
+)
 
 SAMPLES, BUCKET_SAMPLES = 1000, 200
 _LENGTHS = (10, 20, 30, 50)
@@ -58,7 +64,7 @@ def systems(collected: Collected) -> dict[str, Any]:
     size, draws = len(collected.systems), samples(collected)
     names = list(collected.statistics)
     tables = [table for name in names for table in collected.statistics[name]]
-    sums = resampled(tables, draws, SEED)
+    sums = bootstrap_sums(tables, draws, SEED)
     pairs = list(combinations(range(size), 2))
     common = [collected.present[a] & collected.present[b] for a, b in pairs]
     found = {}
@@ -76,13 +82,13 @@ def systems(collected: Collected) -> dict[str, Any]:
                 chosen = torch.from_numpy(np.nonzero(both)[0])
                 one, two = _drawn(metric, [collected.statistics[name][k][chosen] for k in (a, b)])
             gaps.append((one[1] - two[1], few))
-            values.append(gap_p_value(one[0], two[0], one[1], two[1], few) if few else 1.0)
+            values.append(difference_p_value(one[0], two[0], one[1], two[1], few) if few else 1.0)
         found[name] = {
             "scores": [
                 number(score) if n else None
                 for score, n in zip(scores, collected.present.sum(1), strict=True)
             ],
-            "intervals": [[number(edge) for edge in interval(rows)] for rows in drawn],
+            "intervals": [[number(edge) for edge in percentile_interval(rows)] for rows in drawn],
             "pairs": [
                 [a, b, number(p), number(corrected), number(gap), few]
                 for (a, b), p, corrected, (gap, few) in zip(
@@ -97,7 +103,7 @@ def _drawn(metric: Metric[Any], tables: list[Tensor]) -> list[tuple[Tensor, floa
     """Scores of systems: drawn [S] times together, and the real one."""
     if not len(tables[0]):
         return [(torch.zeros(1, dtype=torch.float64), 0.0) for _ in tables]
-    sums = resampled(tables, SAMPLES, SEED)
+    sums = bootstrap_sums(tables, SAMPLES, SEED)
     return [
         (metric.score(rows, segment=False), float(metric.score(table.sum(0), segment=False)))
         for rows, table in zip(sums, tables, strict=True)
@@ -162,12 +168,12 @@ def _scored(
         sizes.append(collected.present[:, index == k].sum(1).tolist())
         names = list(collected.statistics)
         tables = [table[chosen] for name in names for table in collected.statistics[name]]
-        sums = iter(resampled(tables, BUCKET_SAMPLES, SEED))
+        sums = iter(bootstrap_sums(tables, BUCKET_SAMPLES, SEED))
         for name in names:
             metric, cells = collected.evaluator.metrics[name], []
             for table, n in zip(collected.statistics[name], sizes[-1], strict=True):
                 score = float(metric.score(table[chosen].sum(0), segment=False))
-                edges = interval(metric.score(next(sums), segment=False))
+                edges = percentile_interval(metric.score(next(sums), segment=False))
                 cells.append([number(value) if n else None for value in (score, *edges)])
             rows[name].append(cells)
     labels = [labels[k] for k in kept]
@@ -209,11 +215,11 @@ def people(collected: Collected, scores: Mapping[str, np.ndarray]) -> list[dict[
                     "human": title,
                     "metric": name,
                     "n": int(real.sum()),
-                    "pearson": number(float(agreement(table, own))),
+                    "pearson": number(float(correlate(table, own))),
                     "pairs": ordered + ties,
                     "share": number(share) if ordered + ties else None,
                     "systems": int((~means.isnan()).sum()),
-                    "system": number(float(system_agreement(means, corpus))),
+                    "system": number(float(correlate_systems(means, corpus))),
                 }
             )
     return rows
@@ -227,8 +233,10 @@ def qarla(collected: Collected) -> dict[str, Any] | None:
     ]
     if not rows or len(collected.systems) < 2:
         return None
-    bed = bed_from_segments(collected.corpus[rows], list(evaluator.metrics), evaluator)
-    report = make_report(bed, collected.systems, Options(), {}, {})
+    tensors = similarity_tensors_from_segments(
+        collected.corpus[rows], list(evaluator.metrics), evaluator
+    )
+    report = summarize(tensors, collected.systems, SummaryOptions(), {}, {})
     return {
         "cases": report.cases,
         "kings": {name: number(value) for name, value in report.kings.items()},
