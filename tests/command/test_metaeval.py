@@ -67,8 +67,8 @@ def test_json_holds_every_row(jsonl, capsys):
     (column,) = evaluate_metrics(Evaluator(["bleu"]), test)
     human = torch.from_numpy(test.human_scores("fluency"))
     for level, expected in (
-        ("segment", metaeval.agreement(human, column.segments)),
-        ("system", metaeval.system_agreement(human.mean(dim=1), column.systems())),
+        ("segment", metaeval.correlate(human, column.segments)),
+        ("system", metaeval.correlate_systems(human.mean(dim=1), column.systems())),
     ):
         row = next(row for row in found["rows"] if row["level"] == level)
         assert (row["metric"], row["statistic"]) == ("bleu", "pearson")
@@ -102,7 +102,7 @@ def test_score_files(tmp_path, capsys):
         "document", "--statistic", "tau_b", "--grouping", "segment")  # fmt: skip
     rows = json.loads(capsys.readouterr().out)["rows"]
     assert [row["metric"] for row in rows] == ["A", "B", "A", "B"]
-    expected = metaeval.agreement(tables[0], tables[1], "tau_b", "segment").item()
+    expected = metaeval.correlate(tables[0], tables[1], "tau_b", "segment").item()
     assert rows[0]["value"] == pytest.approx(expected)
     docs.write_text("news\td1\n", encoding="utf-8")
     with pytest.raises(TensorMTError, match=r"x.docs has 1 lines.*has 8 scores a system"):
@@ -160,7 +160,7 @@ def test_names_are_the_librarys():
     from tensormt.metaeval import config, grouping, permutation_test, scores, wmt_tables
 
     assert command.LEVELS == scores.LEVELS
-    assert command.STATISTICS == config.STATISTICS
+    assert command.STATISTICS == config.ALL_STATISTICS
     assert command.GROUPINGS == grouping.GROUPINGS
     assert command.UNITS == permutation_test.UNITS
     assert command.TABLES == wmt_tables.TABLES
@@ -193,9 +193,9 @@ def test_what_goes_with_a_test(jsonl, capsys):
         "--grouping", "segment", "--units", "pairs", "--permutations", 20,
         "--one-sided")  # fmt: skip
     assert "(ε " in capsys.readouterr().out
-    with pytest.raises(TensorMTError, match="a corpus score is of a whole system"):
+    with pytest.raises(TensorMTError, match="a corpus score belongs to a system"):
         run(jsonl, "-m", "bleu", "bma", "--level", "system", "--test", "--units", "both")
-    with pytest.raises(TensorMTError, match="Williams' test is of Pearson"):
+    with pytest.raises(TensorMTError, match="Williams' test is for Pearson"):
         run(jsonl, "-m", "bleu", "bma", "--statistic", "tau_b", "--test", "williams")
 
 
@@ -259,7 +259,7 @@ def test_a_folder_of_mt_metrics_eval(folder, capsys, tmp_path):
     human = data.read_scores(folder / "human-scores" / "zh-en.mqm.seg.score")
     tables = [torch.tensor([t[s] for s in written], dtype=torch.float64) for t in (human, written)]
     assert tables[1][1, 2].isnan()
-    expected = metaeval.agreement(*tables).item()
+    expected = metaeval.correlate(*tables).item()
     assert rows[0]["value"] == pytest.approx(expected, abs=1e-12)
     assert len(data.read_scores(tmp_path / "ours" / "bleu-refA.sys.score")["s1"]) == 1
     # what we wrote is read again

@@ -44,12 +44,12 @@ def pooled(human, metric, least_gap=0.0, times=None):
 @pytest.mark.parametrize("name", FORMULAS)
 def test_pooled_pairs_as_in_wmt(name):
     human, metric = tied(1, (5, 9)), tied(2, (5, 9), 4)
-    found = metaeval.agreement(human, metric, name, "pooled").item()
+    found = metaeval.correlate(human, metric, name, "pooled").item()
     assert found == pytest.approx(FORMULAS[name](**pooled(human, metric)), abs=1e-14)
-    found = metaeval.agreement(human, metric, name, "pooled", least_gap=0.25).item()
+    found = metaeval.correlate(human, metric, name, "pooled", least_gap=0.25).item()
     assert found == pytest.approx(FORMULAS[name](**pooled(human, metric, 0.25)), abs=1e-14)
     times = torch.from_numpy(np.random.default_rng(3).integers(0, 4, (2, 9)))
-    drawn = metaeval.agreement(human, metric, name, "pooled", segments=times)
+    drawn = metaeval.correlate(human, metric, name, "pooled", segments=times)
     for r in range(2):
         counts = pooled(human, metric, times=times[r].tolist())
         assert drawn[r].item() == pytest.approx(FORMULAS[name](**counts), abs=1e-14)
@@ -61,7 +61,7 @@ def test_a_weight_is_as_good_as_copies(name, grouping):
     """Where copies do no harm: scipy on the table with its segments repeated."""
     human, metric = tied(1, (3, 8)), tied(2, (3, 8), 9)
     times = torch.tensor([[0, 2, 1, 3, 0, 1, 1, 0], [1, 1, 1, 1, 1, 1, 1, 1]])
-    found = metaeval.agreement(human, metric, name, grouping, segments=times)
+    found = metaeval.correlate(human, metric, name, grouping, segments=times)
     tests = {
         "pearson": scipy.stats.pearsonr,
         "spearman": scipy.stats.spearmanr,
@@ -90,7 +90,7 @@ def test_a_segment_drawn_twice_is_not_compared_with_itself(name):
             right += times[i] * times[j] * ((h == 0) if tie else h * m > 0)
             total += times[i] * times[j]
         best = max(best, right / total)
-    found = metaeval.agreement(human, metric, name, "none", segments=torch.tensor([times]))
+    found = metaeval.correlate(human, metric, name, "none", segments=torch.tensor([times]))
     assert found.item() == pytest.approx(best, abs=1e-12)
 
 
@@ -99,13 +99,13 @@ def test_a_segment_drawn_twice_is_not_compared_with_itself(name):
 def test_once_each_changes_nothing(name, grouping):
     human, metric = tied(1, (4, 7)), tied(2, (4, 7), 9)
     human[1, 2] = float("nan")
-    whole = metaeval.agreement(human, metric, name, grouping)
+    whole = metaeval.correlate(human, metric, name, grouping)
     once = {
         "systems": torch.ones(2, 4, dtype=torch.int64),
         "segments": torch.ones(2, 7, dtype=torch.int64),
     }
     for key in ("systems", "segments"):
-        drawn = metaeval.agreement(human, metric, name, grouping, **{key: once[key]})
+        drawn = metaeval.correlate(human, metric, name, grouping, **{key: once[key]})
         torch.testing.assert_close(drawn, whole.expand(2), rtol=0, atol=1e-12)
 
 
@@ -113,8 +113,8 @@ def test_the_bootstrap_of_accuracy_is_not_biased_upwards():
     """Copies of a segment would be right ties: a bias of about (1 - acc) / N."""
     human, metric = tied(1, (1, 12), 10**6), tied(2, (1, 12), 10**6)
     times = torch.distributions.Multinomial(12, torch.ones(12)).sample((4000,)).to(torch.int64)
-    drawn = metaeval.agreement(human, metric, "accuracy", "none", segments=times)
-    whole = metaeval.agreement(human, metric, "accuracy", "none").item()
+    drawn = metaeval.correlate(human, metric, "accuracy", "none", segments=times)
+    whole = metaeval.correlate(human, metric, "accuracy", "none").item()
     assert drawn.mean().item() == pytest.approx(whole, abs=0.015)
 
 
@@ -123,12 +123,12 @@ def test_last_bits_break_no_ties():
     assert len(set(scores.mean(dim=1).tolist())) == 2
     means = metaeval.document_means(scores, torch.tensor([0, 0]), 1)
     assert means[0, 0] == means[1, 0]
-    assert metaeval.system_agreement(scores.mean(1), torch.ones(2), "accuracy") == 1
+    assert metaeval.correlate_systems(scores.mean(1), torch.ones(2), "accuracy") == 1
 
 
 def test_what_does_not_go_together():
     human = tied(1, (3, 4))
-    with pytest.raises(TensorMTError, match="'pooled' pools pairs, pearson has none"):
-        metaeval.agreement(human, human, "pearson", "pooled")
-    with pytest.raises(TensorMTError, match="a least gap is for counts of pairs"):
-        metaeval.agreement(human, human, "spearman", least_gap=1.0)
+    with pytest.raises(TensorMTError, match="'pooled' needs a statistic of pairs, pearson is not"):
+        metaeval.correlate(human, human, "pearson", "pooled")
+    with pytest.raises(TensorMTError, match="a least gap needs a statistic of pair counts"):
+        metaeval.correlate(human, human, "spearman", least_gap=1.0)

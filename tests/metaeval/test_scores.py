@@ -183,18 +183,18 @@ def test_agreement_at_levels_and_its_draws(jsonl):
     assert judged.segments.isnan().sum() == 2
     assert judged.statistics[2, 1].eq(0).all()
     expected = {
-        "segment": metaeval.agreement(human, column.segments, "tau_b", "none"),
-        "document": metaeval.agreement(
+        "segment": metaeval.correlate(human, column.segments, "tau_b", "none"),
+        "document": metaeval.correlate(
             metaeval.document_means(human, *documents), judged.documents(*documents), "tau_b"
         ),
         "system": metaeval.tau_b(human.nanmean(dim=1), column.systems()),
         "mean": metaeval.tau_b(human.nanmean(dim=1), column.segments.nanmean(dim=1)),
     }
     for level in scores.LEVELS:
-        value = scores.agreement_at(level, human, column, "tau_b", "none", documents)
+        value = scores.correlate_at(level, human, column, "tau_b", "none", documents)
         torch.testing.assert_close(value, expected[level])
         once = torch.ones(2, 3 if level != "document" else 2, dtype=torch.int64)
-        drawn = scores.agreement_at(level, human, column, "tau_b", "none", documents, segments=once)
+        drawn = scores.correlate_at(level, human, column, "tau_b", "none", documents, segments=once)
         torch.testing.assert_close(drawn, value.expand(2))
 
 

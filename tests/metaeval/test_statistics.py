@@ -127,7 +127,7 @@ def test_blocks_change_nothing():
     many = metaeval.count_pairs(human.repeat(times, 1), metric.repeat(times, 1)).stacked()
     assert torch.equal(many, alone.repeat(times, 1))
     assert human.numel() * 900 > pairs.BLOCK
-    gap = pairs.count_pairs_apart(human, metric, least_gap=0.2)
+    gap = pairs.count_pairs(human, metric, least_gap=0.2)
     for k in range(4):
         one, two = human[k, :, None] - human[k], metric[k, :, None] - metric[k]
         for counted, kind in ((gap.concordant, two > 0), (gap.discordant, two < 0)):
@@ -161,7 +161,7 @@ def test_many_items_and_extreme_scores():
     expected = scipy.stats.kendalltau(many, other)[0]
     assert metaeval.tau_b(many, other).item() == pytest.approx(expected, abs=1e-12)
     with pytest.raises(TensorMTError, match="too many pairs for tie calibration"):
-        metaeval.agreement(many.expand(2, -1), other.expand(2, -1), "accuracy_ties")
+        metaeval.correlate(many.expand(2, -1), other.expand(2, -1), "accuracy_ties")
 
 
 def test_darr_leaves_out_small_human_gaps():
@@ -231,7 +231,7 @@ def test_groupings_are_means_of_loops():
         ("segment", by_segment),
         ("none", together),
     ):
-        ours = metaeval.agreement(human, metric, "pearson", grouping).item()
+        ours = metaeval.correlate(human, metric, "pearson", grouping).item()
         assert ours == pytest.approx(expected, abs=1e-12)
 
 
@@ -239,9 +239,9 @@ def test_groupings_are_means_of_loops():
 @pytest.mark.parametrize("grouping", ["segment", "system", "none"])
 def test_a_batch_of_tables_equals_a_loop(name, grouping):
     human, metric = tied(1, (3, 4, 6)), tied(2, (3, 4, 6))
-    whole = metaeval.agreement(human, metric, name, grouping)
+    whole = metaeval.correlate(human, metric, name, grouping)
     for k in range(3):
-        one = metaeval.agreement(human[k], metric[k], name, grouping)
+        one = metaeval.correlate(human[k], metric[k], name, grouping)
         torch.testing.assert_close(whole[k], one, rtol=0, atol=1e-13, equal_nan=True)
 
 
@@ -249,9 +249,9 @@ def test_a_batch_of_tables_equals_a_loop(name, grouping):
 def test_everything_stays_on_the_device_without_waiting(name):
     human, metric = tied(1, (4, 6)), tied(2, (4, 6))
     with Watch() as watch:
-        there = metaeval.agreement(human.to("cuda"), metric.to("cuda"), name, "segment")
+        there = metaeval.correlate(human.to("cuda"), metric.to("cuda"), name, "segment")
     assert isinstance(there, Away)
-    assert torch.equal(home(there), metaeval.agreement(human, metric, name, "segment"))
+    assert torch.equal(home(there), metaeval.correlate(human, metric, name, "segment"))
     assert watch.syncs == {}
 
 
@@ -263,27 +263,27 @@ def test_documents_and_systems():
     assert means[1, 1].isnan()
     x, y = tied(1, (9,), 100), tied(2, (9,), 100)
     expected = scipy.stats.pearsonr(x, y)[0]
-    assert metaeval.system_agreement(x, y).item() == pytest.approx(expected, abs=1e-12)
+    assert metaeval.correlate_systems(x, y).item() == pytest.approx(expected, abs=1e-12)
 
 
 def test_wrong_names_and_shapes():
     human = tied(1, (3, 4))
     with pytest.raises(TensorMTError, match="statistic is 'r', expected pearson"):
-        metaeval.agreement(human, human, "r")
+        metaeval.correlate(human, human, "r")
     with pytest.raises(TensorMTError, match="grouping is 'all', expected"):
-        metaeval.agreement(human, human, "tau_b", "all")
+        metaeval.correlate(human, human, "tau_b", "all")
     with pytest.raises(TensorMTError, match=r"human scores are \[3, 4\], metric scores \[4, 3\]"):
-        metaeval.agreement(human, human.T)
+        metaeval.correlate(human, human.T)
 
 
 # ---------------------------------------------------------------- resampling
 def by(statistic, grouping="none"):
-    return lambda human, metric: metaeval.agreement(human, metric, statistic, grouping)
+    return lambda human, metric: metaeval.correlate(human, metric, statistic, grouping)
 
 
 def interval(human, metric, statistic, **options):
     def draws(systems, segments):
-        return metaeval.agreement(human, metric, statistic, systems=systems, segments=segments)
+        return metaeval.correlate(human, metric, statistic, systems=systems, segments=segments)
 
     return metaeval.bootstrap(draws, *human.shape, **options)
 

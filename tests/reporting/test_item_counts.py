@@ -39,7 +39,7 @@ def test_the_largest_are_those_of_a_sort(systems):
         for values in ways(rows) if rows else ():
             best = sorted(range(size), key=lambda k, v=values: -v[k])[:KEPT]
             expected |= {k for k in best if values[k] > 0}
-        assert item_counts._largest(counts).tolist() == sorted(expected)
+        assert item_counts._most_different(counts).tolist() == sorted(expected)
 
 
 def counted(hyps, refs, keys):
@@ -81,10 +81,14 @@ def test_ngrams_of_three_systems():
     ]
     *systems, lines = [[" ".join(row) for row in rows] for rows in (*hyps, refs)]
     corpus = Segments(dict(zip("abc", systems, strict=True)), [lines])
-    items = item_counts.tallied(collect(Evaluator(["bleu:max_order=2"]), corpus, size=7))
+    items = item_counts.items_by_difference(
+        collect(Evaluator(["bleu:max_order=2"]), corpus, size=7)
+    )
     for order in (1, 2):
         own = [item for item in items if item.order == order]
-        assert {(item.leaf, item.name) for item in own} == {("bleu:max_order=2", f"{order}-grams")}
+        assert {(item.metric, item.name) for item in own} == {
+            ("bleu:max_order=2", f"{order}-grams")
+        }
         grams = partial(ngram_oracle.grams, n=order)
         counts, holders = counted(hyps, refs, lambda row, of=grams: Counter(map(" ".join, of(row))))
         assert KEPT < check(own, counts, holders) < len(counts)
@@ -96,7 +100,7 @@ def test_subtrees_of_two_systems():
     refs, *hyps = [[oracles.random_tree(rng, 9) for _ in range(25)] for _ in range(3)]
     *systems, lines = [[oracles.brackets(tree) for tree in rows] for rows in (*hyps, refs)]
     corpus = Segments(dict(zip("ab", systems, strict=True)), [lines])
-    items = item_counts.tallied(
+    items = item_counts.items_by_difference(
         collect(Evaluator(["stm:max_depth=2"], TreesAsText()), corpus, size=10)
     )
 

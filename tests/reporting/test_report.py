@@ -17,10 +17,10 @@ import torch
 import tensormt as tm
 from tensormt.command.main import main
 from tensormt.evaluator import Evaluator
-from tensormt.reporting.build import largest
-from tensormt.reporting.overview import number
-from tensormt.reporting.page import Packed
-from tensormt.reporting.tree_panel import gains
+from tensormt.reporting.build import most_different_segments
+from tensormt.reporting.overview import json_number
+from tensormt.reporting.page import PackedBlocks
+from tensormt.reporting.tree_panel import shapley_values
 from tensormt.segments import Segments
 from tensormt.significance import compare
 
@@ -103,7 +103,7 @@ def test_scores_texts_and_signatures_are_on_the_page(page):
             expected = tm.score(lines, REFS, [metric["name"]])
             found = page.array(metric["columns"][k])
             assert np.array_equal(found, expected.segments[metric["name"]].numpy().astype("f4"))
-            assert metric["scores"][k] == number(expected.corpus[metric["name"]])
+            assert metric["scores"][k] == json_number(expected.corpus[metric["name"]])
             assert metric["signature"] == expected.signatures[metric["name"]]
 
 
@@ -119,9 +119,9 @@ def test_p_values_are_those_of_compare(page):
         assert len(metric["pairs"]) == 3
         for a, b, p, holm, gap, n in metric["pairs"]:
             row = rows[metric["name"], a, b]
-            assert (gap, n) == (number(row.baseline_score - row.score), 4)
-            assert (p, holm) == (number(row.p), number(row.p_holm))
-            assert metric["intervals"][b] == [number(row.low), number(row.high)]
+            assert (gap, n) == (json_number(row.baseline_score - row.score), 4)
+            assert (p, holm) == (json_number(row.p), json_number(row.p_holm))
+            assert metric["intervals"][b] == [json_number(row.low), json_number(row.high)]
 
 
 def test_buckets_hold_what_their_segments_score(page):
@@ -133,7 +133,7 @@ def test_buckets_hold_what_their_segments_score(page):
     for k, rows in enumerate((slice(0, 2), slice(2, 4))):
         for s, lines in enumerate(HYPS.values()):
             expected = tm.score(lines[rows], [ref[rows] for ref in REFS], ["bm"]).corpus["bm"]
-            assert way["scores"]["bm"][k][s][0] == number(expected)
+            assert way["scores"]["bm"][k][s][0] == json_number(expected)
 
 
 def test_items_count_what_an_oracle_counts(page):
@@ -189,7 +189,7 @@ def test_additions_sum_to_the_score():
     ]
     for metric in (tm.STM(3), tm.STM(3, balance="f1"), tm.HWCM(3)):
         rows = metric.statistics(hyp, others)
-        found = gains(metric, rows, [[1], [2], [3]])
+        found = shapley_values(metric, rows, [[1], [2], [3]])
         assert torch.allclose(found.sum(1), metric(hyp, others))
         for row, values in zip(rows, found.tolist(), strict=True):
             expected = [0.0] * 3
@@ -201,7 +201,7 @@ def test_additions_sum_to_the_score():
                     now[1 + order] = row[1 + order]
                     expected[order] += (float(metric.score(now, segment=True)) - before) / 6
             assert values[1:] == pytest.approx(expected, abs=1e-12)
-    assert gains(tm.STM(9), torch.zeros(1, 19), [[k] for k in range(9)]) is None
+    assert shapley_values(tm.STM(9), torch.zeros(1, 19), [[k] for k in range(9)]) is None
 
 
 def test_data_is_never_markup(tmp_path):
@@ -228,7 +228,7 @@ def test_no_script_makes_markup_of_text():
 
 
 def test_arrays_come_back():
-    packed = Packed()
+    packed = PackedBlocks()
     for kind, values in (("f4", [0.5, -1.25, 3e-9]), ("u4", [0, 1, 70_000]), ("u2", [0, 65_535])):
         column = packed.array(np.array(values), kind)
         data = zlib.decompress(base64.b64decode(packed.blocks[column["b"]]), -15)
@@ -239,15 +239,15 @@ def test_arrays_come_back():
 
 def test_trees_are_drawn_where_systems_differ_most():
     scores = {"m": np.array([[0.0, 0.5, 1.0, 0.2], [0.1, 0.5, 0.0, 0.9]])}
-    assert largest(scores, 2) == [2, 3]
-    assert largest(scores, None) == [0, 1, 2, 3]
-    assert largest({"m": scores["m"][:1]}, 2) == [0, 3]  # one system: the lowest
+    assert most_different_segments(scores, 2) == [2, 3]
+    assert most_different_segments(scores, None) == [0, 1, 2, 3]
+    assert most_different_segments({"m": scores["m"][:1]}, 2) == [0, 3]  # one system: the lowest
 
 
 def test_numbers_that_json_lacks():
-    assert number(math.nan) is None
-    assert number(math.inf) is None
-    assert number(0.123456789) == 0.1234568
+    assert json_number(math.nan) is None
+    assert json_number(math.inf) is None
+    assert json_number(0.123456789) == 0.1234568
 
 
 def test_errors_say_what_to_do(tmp_path):
@@ -341,7 +341,7 @@ def test_a_judged_set_brings_human_scores(tmp_path):
                     gap = (scores[a][i] - scores[b][i]) * people
                     right += 1 if gap > 0 else 0.5 if gap == 0 else 0
                     pairs += 1
-    assert (bleu["pairs"], bleu["share"]) == (pairs, number(right / pairs))
+    assert (bleu["pairs"], bleu["share"]) == (pairs, json_number(right / pairs))
     assert page.meta["qarla"]["cases"] == 3  # with three references
 
 
@@ -374,13 +374,13 @@ def test_missing_outputs_are_left_out(tmp_path):
             system: tm.score([lines[i] for i in kept], refs, [name])
             for system, lines in hyps.items()
         }
-        assert metric["scores"][1] == number(score["B"].corpus[name])
-        assert metric["scores"][0] != number(score["A"].corpus[name])  # over all four
+        assert metric["scores"][1] == json_number(score["B"].corpus[name])
+        assert metric["scores"][0] != json_number(score["A"].corpus[name])  # over all four
         column = page.array(metric["columns"][1])
         assert np.isnan(column).tolist() == [False, True, False, False]
         pairs = {(a, b): (gap, n) for a, b, _, _, gap, n in metric["pairs"]}
         gap = score["A"].corpus[name] - score["B"].corpus[name]
-        assert pairs[0, 1] == (number(gap), 3)
+        assert pairs[0, 1] == (json_number(gap), 3)
         assert pairs[0, 2][1] == 4
     assert page.meta["correlations"]["n"] == 11
     assert {row["n"] for row in page.meta["people"]} == {11}

@@ -61,7 +61,9 @@ def members(index, count):
     return [x for x in range(count) if index >> x & 1]
 
 
-def random_bed(seed, ragged=False, values=4, cases=3, peers=4, models=5, metrics=3, lift=1):
+def random_similarities(
+    seed, ragged=False, values=4, cases=3, peers=4, models=5, metrics=3, lift=1
+):
     """Similarities on a few levels, so that ties are everywhere; padding is NaN."""
     source = random.Random(seed)
 
