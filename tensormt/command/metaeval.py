@@ -16,6 +16,7 @@ if TYPE_CHECKING:  # torch takes a second to import: only a command that runs ne
     from tensormt.metaeval.judged_sets import Judged
     from tensormt.metaeval.wmt_tables import Table
 
+DESCRIPTION = "How well metrics agree with people."
 EXAMPLES = """
 examples:
   tensormt metaeval DATA.jsonl -m bleu stm hwcm --human fluency
@@ -39,15 +40,8 @@ UNITS = ("both", "systems", "segments", "pairs")
 TABLES = ("wmt22", "wmt23", "wmt24")
 
 
-def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the subcommand."""
-    parser = subparsers.add_parser(
-        "metaeval",
-        help="correlation of metrics with human scores",
-        description="How well metrics agree with people.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
     judged.add_data_options(parser)
     add = parser.add_argument
     add("--orders", type=int, nargs="+", default=[], metavar="N",
@@ -88,8 +82,7 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
         help="sign changes behind soft pairwise accuracy (0: normal limit)")  # fmt: skip
     add("--plots", metavar="FOLDER", help="draw metrics against people and each other")
     add("--seed", type=int, default=12345)
-    add("-f", "--format", default="text", choices=["text", "json", "tsv", "latex"])
-    parser.set_defaults(run=run)
+    arguments.add_format(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -145,7 +138,7 @@ def _test_sets(args: argparse.Namespace) -> list[list[Judged]]:
     progress = arguments.ParseProgress()
     if folder:
         evaluator = arguments.make_evaluator(args, metrics, progress=progress)
-        with judged.parsing(args, progress):
+        with judged.ParsingBar(args, progress):
             return judged_sets.judged_folder(
                 args.data[0],
                 evaluator,
@@ -165,7 +158,7 @@ def _test_sets(args: argparse.Namespace) -> list[list[Judged]]:
         trees = judged.trees_for(args, segments)
         evaluator = arguments.make_evaluator(args, metrics, trees)
     selection.human_tables(segments)  # unknown names are an error before anything is scored
-    with judged.parsing(args, progress):
+    with judged.ParsingBar(args, progress):
         scores = evaluate_metrics(evaluator, segments)
     return [judged_sets.judged_segments(Path(args.data[0]).name, segments, scores, selection)]
 
@@ -213,12 +206,12 @@ def _render(args: argparse.Namespace, rows: list[Row], tests: list[PairwiseTest]
 
 
 def _render_table(args: argparse.Namespace, table: Table, sets: list[Judged]) -> str:
-    from tensormt.data.tables import formatted
+    from tensormt.data.tables import format_table
     from tensormt.metaeval import format
 
     if args.format == "json":
         return json.dumps(format.without_nan(format.table_facts(table)), indent=1)
-    text = formatted(format.of_table(table), args.format)
+    text = format_table(format.of_table(table), args.format)
     if args.format != "text":
         return text
     human = ", ".join(dict.fromkeys(own.human_name for own in sets))

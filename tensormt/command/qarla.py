@@ -6,13 +6,14 @@ from pathlib import Path
 
 from tensormt.command import arguments, judged
 from tensormt.data.human_scores import read_jsonl
-from tensormt.data.tables import formatted, json_text
+from tensormt.data.tables import format_table, json_text
 from tensormt.errors import TensorMTError
 from tensormt.kernels.queen_counts import TRIPLES
 from tensormt.metaeval.format import number
 from tensormt.qarla.from_texts import PAPERS_OWN, bed_from_segments, is_papers_own
 from tensormt.qarla.summary import Options, Report, make_report
 
+DESCRIPTION = "QARLA (Amigó et al. 2005): metrics combined without weights, and judged."
 EXAMPLES = f"""
 examples:
   tensormt qarla DATA.jsonl -m rouge1-content-stem vector vector-8 bleu stm --human fluency
@@ -25,15 +26,8 @@ The references of a segment are its models, the systems its peers. Metrics are t
 """
 
 
-def add(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add the subcommand."""
-    parser = subparsers.add_parser(
-        "qarla",
-        help="QUEEN, KING, JACK and the best set of metrics",
-        description="QARLA (Amigó et al. 2005): metrics combined without weights, and judged.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
     judged.add_data_options(parser)
     parser.add_argument(
         "--include",
@@ -61,8 +55,7 @@ def add(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> No
         "--literal", action="store_true", help="KING without leaving the model out of its own QUEEN"
     )
     parser.add_argument("--plots", type=Path, metavar="FOLDER", help="write the figures there")
-    parser.add_argument("-f", "--format", default="text", choices=["text", "json"])
-    parser.set_defaults(run=run)
+    arguments.add_format(parser, ("text", "json"))
 
 
 def run(args: argparse.Namespace) -> int:
@@ -81,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
         evaluator = arguments.make_evaluator(args, ours, judged.trees_for(args, segments))
     human = selection.human_tables(segments) if args.human else {}
     subsets = _subsets(args.subset)
-    with judged.parsing(args, progress):
+    with judged.ParsingBar(args, progress):
         bed = bed_from_segments(segments, names, evaluator)
     options = Options(args.triples, not args.literal, tuple(args.include), tuple(args.exclude))
     report = make_report(bed, segments.systems, options, subsets, human)
@@ -133,4 +126,4 @@ def render(report: Report) -> str:
             for name, found in report.king_against_people.items()
         ]
         parts.append([["KING against correlation", "sets", "pearson", "spearman"], *against])
-    return "\n\n".join(formatted(part, "text") for part in parts)
+    return "\n\n".join(format_table(part, "text") for part in parts)

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from tensormt.data.tables import aligned
+from tensormt.data.tables import text_table
 from tensormt.metaeval.config import PairwiseTest, Row
 from tensormt.metaeval.wmt_tables import Table
 
@@ -44,7 +44,7 @@ def by_metric(rows: Sequence[Row]) -> str:
         cells = {(row.metric, row.statistic): _cell(row) for row in here}
         lines = [[f"{human}, {level} level", *statistics]]
         lines += [[name, *(cells[name, s] for s in statistics)] for name in names]
-        parts.append(aligned(lines))
+        parts.append(text_table(lines))
     return "\n\n".join(parts)
 
 
@@ -68,7 +68,7 @@ def by_order(rows: Sequence[Row]) -> str:
         lines += [[str(n), *(placed.get((name, n), "") for name in names)] for n in orders]
         if any(not n for _, n in placed):
             lines.append(["no order", *(placed.get((name, 0), "") for name in names)])
-        parts.append(aligned(lines))
+        parts.append(text_table(lines))
     return "\n\n".join(parts)
 
 
@@ -86,7 +86,7 @@ def of_pairwise_tests(found: Sequence[PairwiseTest]) -> str:
         pair = [f"{c.first} - {c.second}", c.human, c.level, c.statistic]
         p = [c.p, *([c.p_corrected] if both else [])]
         lines.append([*pair, _signed(c.difference), *(_p(value) for value in p)])
-    return aligned(lines)
+    return text_table(lines)
 
 
 def _signed(value: float) -> str:

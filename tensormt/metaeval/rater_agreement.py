@@ -17,8 +17,8 @@ def item_agreement(judgments: Tensor) -> Tensor:
     """Compute the share of items for which two raters gave the same judgment.
 
     Args:
-        judgments: Judgments [...,B,J] of B items by J raters; NaN: the rater did not judge the item.
-            Items with fewer than two judgments are left out.
+        judgments: Judgments [...,B,J] of B items by J raters; NaN: no judgment. Items with fewer
+            than two judgments are left out.
 
     Returns:
         Share of agreed items, float64 [...].

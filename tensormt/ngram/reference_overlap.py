@@ -1,8 +1,8 @@
 """What several references of a segment have in common (Qin & Specia 2015, section 4.1).
 
-`reference_shares` gives the paper's Figure 1: of the distinct n-grams in a segment's references, the
-share that occurs in exactly 1, 2, …, R of them. `match_shares` gives Figure 2: the same over the
-clipped matches of a system.
+`reference_shares` gives the paper's Figure 1: of the distinct n-grams in a segment's references,
+the share that occurs in exactly 1, 2, …, R of them. `match_shares` gives Figure 2: the same over
+the clipped matches of a system.
 """
 
 from __future__ import annotations
