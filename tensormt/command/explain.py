@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # torch takes a second to import: only a command that runs ne
     from tensormt.prepared import PreparedTexts
     from tensormt.reporting.explained import Explained
 
+DESCRIPTION = "Print the items of a segment that metrics counted as matched."
 EXAMPLES = """
 examples:
   tensormt explain ref1.txt ref2.txt -i hyp.txt --segment 3
@@ -26,20 +27,12 @@ the number of counted items is the clipped count of the metric's statistics.
 """
 
 
-def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the subcommand."""
-    parser = subparsers.add_parser(
-        "explain",
-        help="what was matched in a segment",
-        description="Print the items of a segment that metrics counted as matched.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
     arguments.add_inputs(parser, ["bleu", "stm", "hwcm"])
     parser.add_argument("--segment", type=int, default=1, metavar="N", help="(default 1)")
     parser.add_argument("--all", action="store_true", help="unmatched items too")
-    parser.add_argument("-f", "--format", default="text", choices=["text", "json"])
-    parser.set_defaults(run=run)
+    arguments.add_format(parser, ("text", "json"))
 
 
 def run(args: argparse.Namespace) -> int:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # torch takes a second to import: only a command that runs ne
     from tensormt.metaeval.judged_sets import JudgedSet
     from tensormt.metaeval.wmt_tables import WMTTable
 
+DESCRIPTION = "Correlate metrics with human scores."
 EXAMPLES = """
 examples:
   tensormt metaeval DATA.jsonl -m bleu stm hwcm --human fluency
@@ -38,15 +39,8 @@ UNITS = ("both", "systems", "segments", "pairs")
 TABLES = ("wmt22", "wmt23", "wmt24")
 
 
-def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the subcommand."""
-    parser = subparsers.add_parser(
-        "metaeval",
-        help="correlation of metrics with human scores",
-        description="Correlate metrics with human scores.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
     judged.add_data_options(parser)
     add = parser.add_argument
     add("--orders", type=int, nargs="+", default=[], metavar="N",
@@ -87,8 +81,7 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
         help="sign changes of soft pairwise accuracy (0: normal approximation)")  # fmt: skip
     add("--plots", metavar="FOLDER", help="write plots of metrics and human scores there")
     add("--seed", type=int, default=12345)
-    add("-f", "--format", default="text", choices=["text", "json", "tsv", "latex"])
-    parser.set_defaults(run=run)
+    arguments.add_format(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -141,7 +134,7 @@ def _test_sets(args: argparse.Namespace) -> list[list[JudgedSet]]:
     progress = arguments.ParseProgress()
     if folder:
         evaluator = arguments.make_evaluator(args, metrics, progress=progress)
-        with judged.parsing(args, progress):
+        with judged.ParsingBar(args, progress):
             return judged_sets.judged_sets_from_folder(
                 args.data[0],
                 evaluator,
@@ -161,7 +154,7 @@ def _test_sets(args: argparse.Namespace) -> list[list[JudgedSet]]:
         trees = judged.trees_for(args, segments)
         evaluator = arguments.make_evaluator(args, metrics, trees)
     selection.human_tables(segments)  # unknown names are an error before anything is scored
-    with judged.parsing(args, progress):
+    with judged.ParsingBar(args, progress):
         scores = evaluate_metrics(evaluator, segments)
     return [
         judged_sets.judged_sets_from_segments(Path(args.data[0]).name, segments, scores, selection)
@@ -211,12 +204,12 @@ def _render(args: argparse.Namespace, rows: list[Row], tests: list[PairwiseTest]
 
 
 def _render_table(args: argparse.Namespace, table: WMTTable, sets: list[JudgedSet]) -> str:
-    from tensormt.data.tables import formatted, json_text
+    from tensormt.data.tables import format_table, json_text
     from tensormt.metaeval import format
 
     if args.format == "json":
         return json_text(format.wmt_table_json(table))
-    text = formatted(format.wmt_table_rows(table), args.format)
+    text = format_table(format.wmt_table_rows(table), args.format)
     if args.format != "text":
         return text
     human = ", ".join(dict.fromkeys(own.human_name for own in sets))

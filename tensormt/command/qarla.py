@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tensormt.command import arguments, judged
 from tensormt.data.human_scores import read_jsonl
-from tensormt.data.tables import formatted, json_text
+from tensormt.data.tables import format_table, json_text
 from tensormt.errors import TensorMTError
 from tensormt.kernels.queen_counts import TRIPLES
 from tensormt.metaeval.format import format_number
@@ -17,6 +17,7 @@ from tensormt.qarla.from_texts import (
 )
 from tensormt.qarla.summary import Summary, SummaryOptions, summarize
 
+DESCRIPTION = "QARLA (Amigó et al. 2005): metrics combined without weights, and evaluated."
 EXAMPLES = f"""
 examples:
   tensormt qarla DATA.jsonl -m rouge1-content-stem vector vector-8 bleu stm --human fluency
@@ -29,15 +30,8 @@ The references of a segment are its models, the systems its peers. Metrics are t
 """
 
 
-def add(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add the subcommand."""
-    parser = subparsers.add_parser(
-        "qarla",
-        help="QUEEN, KING, JACK and the best set of metrics",
-        description="QARLA (Amigó et al. 2005): metrics combined without weights, and evaluated.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
     judged.add_data_options(parser)
     parser.add_argument(
         "--include",
@@ -63,8 +57,7 @@ def add(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> No
     parser.add_argument("--triples", default="pairs", choices=TRIPLES)
     parser.add_argument("--literal", action="store_true", help="KING without leaving one model out")
     parser.add_argument("--plots", type=Path, metavar="FOLDER", help="write plots there")
-    parser.add_argument("-f", "--format", default="text", choices=["text", "json"])
-    parser.set_defaults(run=run)
+    arguments.add_format(parser, ("text", "json"))
 
 
 def run(args: argparse.Namespace) -> int:
@@ -83,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
         evaluator = arguments.make_evaluator(args, ours, judged.trees_for(args, segments))
     human = selection.human_tables(segments) if args.human else {}
     subsets = _subsets(args.subset)
-    with judged.parsing(args, progress):
+    with judged.ParsingBar(args, progress):
         tensors = similarity_tensors_from_segments(segments, names, evaluator)
     options = SummaryOptions(
         args.triples, not args.literal, tuple(args.include), tuple(args.exclude)
@@ -146,4 +139,4 @@ def render(summary: Summary) -> str:
             for name, found in summary.king_and_correlation.items()
         ]
         parts.append([["KING against correlation", "sets", "pearson", "spearman"], *against])
-    return "\n\n".join(formatted(part, "text") for part in parts)
+    return "\n\n".join(format_table(part, "text") for part in parts)

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from tensormt.data.tables import aligned
+from tensormt.data.tables import text_table
 from tensormt.metaeval.config import PairwiseTest, Row
 from tensormt.metaeval.wmt_tables import WMTTable
 
@@ -51,7 +51,7 @@ def tables_by_metric(rows: Sequence[Row]) -> str:
         cells = {(row.metric, row.statistic): _cell(row) for row in group}
         lines = [[f"{group[0].human}, {group[0].level} level", *statistics]]
         lines += [[name, *(cells[name, s] for s in statistics)] for name in names]
-        parts.append(aligned(lines))
+        parts.append(text_table(lines))
     return "\n\n".join(parts)
 
 
@@ -75,7 +75,7 @@ def tables_by_order(rows: Sequence[Row]) -> str:
         lines += [[str(n), *(cells.get((name, n), "") for name in names)] for n in orders]
         if any(not n for _, n in cells):
             lines.append(["no order", *(cells.get((name, 0), "") for name in names)])
-        parts.append(aligned(lines))
+        parts.append(text_table(lines))
     return "\n\n".join(parts)
 
 
@@ -106,7 +106,7 @@ def format_pairwise_tests(tests: Sequence[PairwiseTest]) -> str:
                 *(format_number(p, ".4f") for p in p_values),
             ]
         )
-    return aligned(lines)
+    return text_table(lines)
 
 
 def wmt_table_rows(table: WMTTable) -> list[list[str]]:

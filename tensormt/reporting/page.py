@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from tensormt.data import files
-from tensormt.data.atomic_write import whole_file
+from tensormt.data.atomic_write import atomic_file
 
 LINES = 2000  # lines of text in one block
 _FOLDER = Path(__file__).parent
@@ -141,5 +141,5 @@ def write_page(path: Path, title: str, meta: dict[str, Any], packed: PackedBlock
         data="\n".join(blocks),
         script=script,
     )
-    with whole_file(path) as file:
+    with atomic_file(path) as file:
         file.write(page.encode("utf-8", "replace"))

@@ -1,6 +1,5 @@
 """`tensormt metaeval`: what it prints is what the library computes."""
 
-import argparse
 import json
 
 import numpy as np
@@ -9,6 +8,7 @@ import torch
 
 from tensormt import metaeval
 from tensormt.command import metaeval as command
+from tensormt.command.main import build_parser
 from tensormt.data import human_scores as data
 from tensormt.errors import TensorMTError
 from tensormt.evaluator import Evaluator
@@ -48,9 +48,7 @@ def jsonl(tmp_path):
 
 
 def run(*words):
-    parser = argparse.ArgumentParser()
-    command.add(parser.add_subparsers())
-    args = parser.parse_args(["metaeval", *map(str, words)])
+    args = build_parser(["metaeval"]).parse_args(["metaeval", *map(str, words)])
     assert args.run(args) == 0
 
 

@@ -1,12 +1,11 @@
 """`tensormt qarla`: what it prints is what the library computes."""
 
-import argparse
 import json
 
 import pytest
 import torch
 
-from tensormt.command import qarla as command
+from tensormt.command.main import build_parser
 from tensormt.data.human_scores import read_jsonl
 from tensormt.errors import TensorMTError
 from tensormt.evaluator import Evaluator
@@ -45,9 +44,7 @@ def jsonl(tmp_path):
 
 
 def run(*words):
-    parser = argparse.ArgumentParser()
-    command.add(parser.add_subparsers())
-    args = parser.parse_args(["qarla", *map(str, words)])
+    args = build_parser(["qarla"]).parse_args(["qarla", *map(str, words)])
     assert args.run(args) == 0
 
 

@@ -8,7 +8,7 @@ import threading
 import pytest
 
 import tensormt as tm
-from tensormt.command.arguments import shown_names
+from tensormt.command.arguments import display_names
 from tensormt.command.main import main
 from tensormt.data.corpus import open_corpus
 from tensormt.data.sgml import read_markup
@@ -169,7 +169,7 @@ def test_misaligned_and_missing(tmp_path):
         open_corpus([two], [str(tmp_path / "gone")])
     with pytest.raises(tm.TensorMTError, match="no references: name at least one"):
         open_corpus([two], [])
-    with pytest.raises(tm.TensorMTError, match="two systems are called"):
+    with pytest.raises(tm.TensorMTError, match="two systems are named"):
         open_corpus([two, two], [two])
     with pytest.raises(tm.TensorMTError, match="reference 1 has 1 segments, hypothesis 'a' has 2"):
         Segments({"a": ["x", "y"]}, [["z"]])
@@ -196,9 +196,9 @@ def test_not_utf8(tmp_path):
         ("a.jsonl", ["[]"], "line 1: expected a JSON object"),
         ("a.jsonl", ['{"hypothesis": "a", "references": [1]}'], "'references' must be a list of"),
         ("a.jsonl", ['{"references": ["a"]}'], "line 1: the row has no 'hypothesis'"),
-        ("a.tsv", ["x\ty"], "line 1: expected a head"),
-        ("a.tsv", ["hypothesis\treference", "a"], "line 2: 1 columns, the head has 2"),
-        ("a.tsv", ["hypothesis\treference\treference"], "two columns have one name"),
+        ("a.tsv", ["x\ty"], "line 1: expected a header"),
+        ("a.tsv", ["hypothesis\treference", "a"], "line 2: 1 columns, the header has 2"),
+        ("a.tsv", ["hypothesis\treference\treference"], "two columns have the same name"),
         ("a.sgm", ["nothing"], "no <seg>"),
     ],
 )
@@ -219,13 +219,13 @@ def marked(tmp_path, text, name="a.sgm"):
     [
         (
             '<tstset><doc docid="d" sysid="s"><seg id="1">a</seg>\n<seg id="1">b</seg></doc>',
-            "line 2: segment '1' of document 'd' of 's' is there twice",
+            "line 2: segment '1' of document 'd' of 's' occurs twice",
         ),
         ('<tstset><doc docid="d"><seg id="1">a', "line 1: a <seg> that is never closed"),
         ("<tstset><doc><seg>a<seg>b</seg>", "a <seg> begins inside another one"),
         (
             '<tstset><doc>\n<!DOCTYPE x <seg id="1">a</seg></doc>',
-            "line 2: a </seg> without its <seg>",
+            "line 2: a </seg> without <seg>",
         ),
         ('<srcset><doc><seg id="1">a</seg></doc></srcset>', "no <seg> of a reference"),
         ("<!DOCTYPE unclosed", "no <seg>"),
@@ -255,7 +255,7 @@ def test_cdata_and_tags_of_html_are_text(tmp_path):
     )
     corpus = open_corpus([path], [])
     assert gather(corpus)[0] == [["x < y & z w", "a c d", "p q"]]
-    assert shown_names(corpus.systems) == {"a/b": "a/b"}
+    assert display_names(corpus.systems) == {"a/b": "a/b"}
 
 
 def test_documents_outside_a_set_are_a_system(tmp_path):
@@ -287,9 +287,9 @@ def test_columns_whose_names_only_begin_like_a_reference(tmp_path):
 
 def test_files_without_a_segment(tmp_path):
     empty = write(tmp_path / "empty")
-    with pytest.raises(tm.TensorMTError, match="empty holds no segment: expected at least one"):
+    with pytest.raises(tm.TensorMTError, match="empty contains no segment: expected at least one"):
         open_corpus([empty], [empty])
-    with pytest.raises(tm.TensorMTError, match="holds no segment"):
+    with pytest.raises(tm.TensorMTError, match="contains no segment"):
         open_corpus([write(tmp_path / "a.tsv", "hypothesis\treference")], [])
 
 

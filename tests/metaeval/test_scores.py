@@ -119,7 +119,7 @@ def test_score_files(tmp_path):
     docs.write_text("news\td1\nnews\td2\n", encoding="utf-8")
     assert data.read_documents(docs) == ["d1", "d2"]
     metric.write_text("s2\t10\ns1\t30\n", encoding="utf-8")
-    with pytest.raises(TensorMTError, match=r"BLEU.seg.score has 1 scores a system.*has 2"):
+    with pytest.raises(TensorMTError, match=r"BLEU.seg.score has 1 scores per system.*has 2"):
         data.align_scores([human, metric])
     metric.write_text("s2 ten\n", encoding="utf-8")
     with pytest.raises(TensorMTError, match=r"BLEU.seg.score:1: expected a system and a score"):

@@ -12,7 +12,7 @@ import torch
 from tensormt.command.main import main
 from tensormt.parser import Parser
 from tensormt.parser import dependency_fitting as fitting
-from tensormt.parser.dependency_treebank import DependencyCorpus, make_settings, read_language
+from tensormt.parser.dependency_treebank import DependencyCorpus, dependency_settings, read_language
 from tensormt.parser.recipe import DependencyRecipe
 from tensormt.trees import conllu
 
@@ -92,8 +92,8 @@ def test_multiword_tokens_become_words_of_the_text():
 def test_loss_is_supars(files):
     """Relations at gold arcs only, fused LSTMs: the number of supar's own loss."""
     sentences = read_language(files / "de.conllu", "de")
-    settings = make_settings(sentences, SMALL)
-    trainer = fitting.DependencyRun(settings, SMALL, files, torch.device("cpu"))
+    settings = dependency_settings(sentences, SMALL)
+    trainer = fitting.DependencyTrainer(settings, SMALL, files, torch.device("cpu"))
     model = trainer.model.eval()
     for weight in trainer.weights:
         torch.nn.init.normal_(weight, std=0.3)
@@ -101,13 +101,15 @@ def test_loss_is_supars(files):
     batch = corpus.batch([0, 3, 5])
     scores = model(batch.words, [batch.chars[batch.types]])
     expected = model.loss(*scores, batch.heads, batch.relations, batch.heads.ge(0))
-    torch.testing.assert_close(fitting.loss(model, batch, 0.0), expected, rtol=0.02, atol=0.02)
+    torch.testing.assert_close(
+        fitting.dependency_loss(model, batch, 0.0), expected, rtol=0.02, atol=0.02
+    )
 
 
 def test_small_languages_are_read_more_often(files):
     (files / "fr.conllu").write_text(treebank("fr") * 4)
     sentences = [s for lang, path in given(files, "de", "fr") for s in read_language(path, lang)]
-    settings = make_settings(sentences, SMALL)
+    settings = dependency_settings(sentences, SMALL)
     for balance, times in ((0.0, 1), (1.0, 4), (0.5, 2)):
         corpus = DependencyCorpus(sentences, settings, balance)
         counts = Counter(sentences[i].lang for i in corpus.chosen(random.Random(1)))
@@ -152,8 +154,8 @@ def test_a_killed_run_goes_on_to_the_same_weights(files):
 
 
 def test_rate_is_constant_and_falls_at_the_end(files):
-    settings = make_settings(read_language(files / "de.conllu", "de"), SMALL)
-    trainer = fitting.DependencyRun(settings, SMALL, files, torch.device("cpu"))
+    settings = dependency_settings(read_language(files / "de.conllu", "de"), SMALL)
+    trainer = fitting.DependencyTrainer(settings, SMALL, files, torch.device("cpu"))
     rates = []
     for trainer.epoch in range(4):
         for done in range(10):
@@ -176,7 +178,7 @@ def test_the_command(files, capsys):
     assert found["dev"] == found["test"]
     assert 0 <= found["dev"]["las"] <= found["dev"]["uas"] <= 100
     assert main([*words, "-o", out, "-q", *recipe]) == 2
-    assert "resume it or take another folder (--resume)" in capsys.readouterr().err
+    assert "(--resume)" in capsys.readouterr().err
     assert main([*words, "-o", out, "-q", *recipe, "--resume"]) == 0
     capsys.readouterr()
     text = files / "text"
@@ -188,14 +190,14 @@ def test_the_command(files, capsys):
 @pytest.mark.parametrize(
     ("words", "cause"),
     [
-        (["--train", "de={0}", "--dev", "{0}"], "trees to choose by are in no named language"),
-        (["--train", "de={0}", "--dev", "fr={0}"], "trees to choose by are in the language 'fr'"),
-        (["--train", "de={0}", "{0}", "--dev", "de={0}"], "some files name their language"),
-        (["--train", "{0}", "--dev", "{1}"], "some of the trees are CoNLL-U"),
+        (["--train", "de={0}", "--dev", "{0}"], "trees have no language"),
+        (["--train", "de={0}", "--dev", "fr={0}"], "trees have the language 'fr'"),
+        (["--train", "de={0}", "{0}", "--dev", "de={0}"], "some files have a language"),
+        (["--train", "{0}", "--dev", "{1}"], "some of the tree files are CoNLL-U"),
         (["--train", "{0}", "--dev", "{0}", "--span", "3"], "--span is for brackets"),
         (["--train", "{0}", "--dev", "{0}", "--hyphens"], "--embed and --hyphens are for brackets"),
         (["--train", "{1}", "--dev", "{1}", "--arc", "3"], "--arc is for CoNLL-U"),
-        (["--train", "{1}", "{1}", "--dev", "{1}"], "brackets come in one file, got 2"),
+        (["--train", "{1}", "{1}", "--dev", "{1}"], "expected one file of brackets, got 2"),
         (["--train", "{0}", "--dev", "{2}"], "empty.conllu: expected dependency trees"),
     ],
 )

@@ -10,7 +10,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from tensormt.parser.decode import Slots
 from tensormt.parser.encoder import reverse_index, run_chars, run_lstm
-from tensormt.parser.labels import Labeller, label_scores
+from tensormt.parser.labels import SpanLabeler, label_scores
 
 
 def test_reverse_index_turns_each_row_within_its_length():
@@ -79,8 +79,8 @@ def test_words_take_tags_and_wide_spans_do_not():
         above=torch.tensor([[0, 0, 0]]),
     )
     left = right = torch.zeros(1, 3, 2)
-    assert Labeller(weight, [0, 2], [1, 3])(left, right, slots).tolist() == [[1, 2, 2]]
-    assert Labeller(weight, [1, 3], [0, 2])(left, right, slots).tolist() == [[2, 1, 1]]
+    assert SpanLabeler(weight, [0, 2], [1, 3])(left, right, slots).tolist() == [[1, 2, 2]]
+    assert SpanLabeler(weight, [1, 3], [0, 2])(left, right, slots).tolist() == [[2, 1, 1]]
 
 
 def test_supars_activation_has_the_slope_that_the_network_reads():

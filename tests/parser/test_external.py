@@ -9,18 +9,18 @@ import pytest
 import tensormt as tm
 from tensormt.errors import TensorMTError
 from tensormt.parser.cache import CachedParser
-from tensormt.parser.external import ForeignParser
+from tensormt.parser.external import ExternalParser
 from tensormt.parser.registry import open_parser
 from tensormt.parser.tree_source import tree_source
 from tensormt.trees.conllu import Sentences
 
 
-class Flat(ForeignParser):
+class Flat(ExternalParser):
     """Every word hangs on the first one; two sentences where there is a bar."""
 
     fingerprint = "flat:1"
 
-    def analyse(self, segments):
+    def analyze(self, segments):
         self.seen = getattr(self, "seen", []) + segments
         found = []
         for segment in segments:
@@ -72,7 +72,7 @@ def test_a_missing_library_says_what_to_install(name, monkeypatch):
     monkeypatch.setattr(builtins, "__import__", absent)
     with pytest.raises(TensorMTError, match=rf"pip install 'tensormt\[{library}\]'"):
         open_parser(name)
-    with pytest.raises(TensorMTError, match="has a language of its own"):
+    with pytest.raises(TensorMTError, match="has its own language"):
         open_parser(name, lang="de")
 
 

@@ -12,12 +12,12 @@ from supar.utils.transform import Tree
 
 from tensormt.errors import TensorMTError
 from tensormt.parser import Parser, fitting
-from tensormt.parser.batching import Corpus
+from tensormt.parser.batching import SpanCorpus
 from tensormt.parser.model import read_tree
 from tensormt.parser.recipe import Recipe
-from tensormt.parser.training import Trainer, loss, rate_at
+from tensormt.parser.training import ConstituencyTrainer, cosine_rate, span_loss
 from tensormt.parser.treebank import read_treebank, read_vectors
-from tensormt.parser.vectors import principal, write_vectors
+from tensormt.parser.vectors import principal_components, write_vectors
 
 SUBJECTS = [
     "(NP (DT the) (NN dog))",
@@ -45,7 +45,9 @@ def files(tmp_path):
 
 
 def run(files, recipe=SMALL, out="out", **options):
-    return fitting.fit(files / "train.ptb", files / "dev.ptb", files / out, recipe, **options)
+    return fitting.fit_constituency(
+        files / "train.ptb", files / "dev.ptb", files / out, recipe, **options
+    )
 
 
 def test_spans_are_supars_with_tags_as_labels():
@@ -84,8 +86,8 @@ def test_spans_give_the_tree_back(line):
 
 def test_loss_is_supars(files):
     """Labels at gold spans only, fused LSTMs: the number of supar's own loss."""
-    settings, corpus = fitting.make_settings(files / "train.ptb", {}, SMALL, False)
-    trainer = Trainer(settings, SMALL, files, {}, torch.device("cpu"))
+    settings, corpus = fitting.constituency_settings(files / "train.ptb", {}, SMALL, False)
+    trainer = ConstituencyTrainer(settings, SMALL, files, {}, torch.device("cpu"))
     model = trainer.model.eval()
     for weight in trainer.weights:
         torch.nn.init.normal_(weight, std=0.3)
@@ -100,13 +102,13 @@ def test_loss_is_supars(files):
     inside = (batch.lengths - 2)[:, None] >= torch.arange(size)
     mask = (inside[:, None] & inside[:, :, None]).triu(1)
     expected, _ = model.loss(spans, labels, charts, mask, False)
-    ours = loss(model, batch, 0.0)
+    ours = span_loss(model, batch, 0.0)
     torch.testing.assert_close(ours, expected, rtol=0.02, atol=0.02)  # bfloat16 on our side
 
 
 def test_batches_hold_every_sentence_once(files):
-    _, corpus = fitting.make_settings(files / "train.ptb", {}, SMALL, False)
-    assert isinstance(corpus, Corpus)
+    _, corpus = fitting.constituency_settings(files / "train.ptb", {}, SMALL, False)
+    assert isinstance(corpus, SpanCorpus)
     plan = corpus.plan(40, random.Random(3))
     assert sorted(i for members in plan for i in members) == list(range(len(corpus.types)))
     assert all(sum(len(corpus.types[i]) for i in m) <= 40 for m in plan)
@@ -114,7 +116,7 @@ def test_batches_hold_every_sentence_once(files):
 
 
 def test_rate_rises_and_falls_to_zero():
-    rates = [rate_at(step, 100, SMALL) for step in range(101)]
+    rates = [cosine_rate(step, 100, SMALL) for step in range(101)]
     assert rates[0] < rates[1] == max(rates)
     assert rates[100] == pytest.approx(0.0)
     assert all(a >= b for a, b in pairwise(rates[1:]))
@@ -123,7 +125,7 @@ def test_rate_rises_and_falls_to_zero():
 def test_a_small_treebank_is_learnt(files):
     heard = []
     parser = run(files, replace(SMALL, epochs=25), report=heard.append)
-    figures = fitting.score(parser, files / "dev.ptb")
+    figures = fitting.evaluate_file(parser, files / "dev.ptb")
     assert figures["f1"] > 90
     assert figures["tags"] > 90
     assert [row["epoch"] for row in heard] == list(range(1, 26))
@@ -159,7 +161,7 @@ def test_runs_are_not_mixed_up(files):
     with pytest.raises(TensorMTError, match="nothing to resume"):
         run(files, resume=True)
     run(files, replace(SMALL, epochs=1))
-    with pytest.raises(TensorMTError, match="holds a training run: resume it"):
+    with pytest.raises(TensorMTError, match="contains a training run: resume it"):
         run(files)
     with pytest.raises(TensorMTError, match="hidden 16 → 20"):
         run(files, replace(SMALL, hidden=20), resume=True)
@@ -180,7 +182,7 @@ def test_external_vectors(files):
 
 def test_vectors_must_have_the_size_of_the_embedding(files):
     (files / "vectors.txt").write_text("dog 1 2 3\nwolf 2 1 0\n")
-    with pytest.raises(TensorMTError, match=r"3 numbers a word.*embedding=3"):
+    with pytest.raises(TensorMTError, match=r"3 numbers per word.*embedding=3"):
         run(files, embed=files / "vectors.txt")
 
 
@@ -198,7 +200,7 @@ def test_bad_files_are_named(files):
 
 def test_principal_axes_keep_the_distances():
     rows = torch.randn(40, 6, dtype=torch.float64)
-    turned = principal(rows, 6)
+    turned = principal_components(rows, 6)
     torch.testing.assert_close(torch.cdist(turned, turned), torch.cdist(rows, rows))
     spread = turned.var(0)
     assert torch.equal(spread, spread.sort(descending=True).values)

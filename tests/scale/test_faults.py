@@ -150,7 +150,7 @@ def test_outputs_of_other_runs_are_refused(tmp_path):
     first = score_files([path], tmp_path / "out", ["bleu"], **more)
     with pytest.raises(TensorMTError, match="other metrics, columns or options"):
         score_files([path], tmp_path / "out", ["bleu", "bm"], **more)
-    with pytest.raises(TensorMTError, match="not of this plan"):
+    with pytest.raises(TensorMTError, match="belongs to another run"):
         score_files([path], tmp_path / "out", ["bleu"], workers=1, shard_bytes=5000)
     os.utime(path, (1, 1))  # touched, but the same
     assert score_files([path], tmp_path / "out", ["bleu"], **more) == first

@@ -10,7 +10,7 @@ from scale.samples import call, corpus, rows, scores, wanted, write_jsonl
 
 from tensormt.errors import TensorMTError
 from tensormt.scale import score_files
-from tensormt.scale.process_engine import gpus_of
+from tensormt.scale.process_engine import worker_gpus
 
 METRICS = ["bleu", "bm", "nm", "nist", "chrf+bm:weighting=zipf"]
 
@@ -204,22 +204,22 @@ def test_a_log_line_a_shard_when_quiet(tmp_path, capsys):
 
 
 def test_gpus_are_dealt_out():
-    assert [gpus_of(k, 1, None, 4) for k in range(4)] == ["0", "1", "2", "3"]
-    assert [gpus_of(k, 2, "4,5,6,7", 0) for k in range(2)] == ["4,5", "6,7"]
-    assert [gpus_of(k, 0.5, None, 2) for k in range(4)] == ["0", "0", "1", "1"]
+    assert [worker_gpus(k, 1, None, 4) for k in range(4)] == ["0", "1", "2", "3"]
+    assert [worker_gpus(k, 2, "4,5,6,7", 0) for k in range(2)] == ["4,5", "6,7"]
+    assert [worker_gpus(k, 0.5, None, 2) for k in range(4)] == ["0", "0", "1", "1"]
     with pytest.raises(TensorMTError, match="no CUDA device"):
-        gpus_of(0, 1, None, 0)
+        worker_gpus(0, 1, None, 0)
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"metrics": ["blue"]}, "no metric named 'blue'"),
-        ({"engine": "dask"}, "engines are local and ray"),
+        ({"engine": "dask"}, "expected an engine of local, ray"),
         ({"workers": 0}, "0 workers"),
         ({"part": (3, 2)}, "part 3/2"),
         ({"format": "csv"}, "no format 'csv'"),
-        ({"paths": ["absent-*.jsonl"]}, "no file is there"),
+        ({"paths": ["absent-*.jsonl"]}, "no file found"),
         ({"hyp": "mt"}, "rows.jsonl, line 1: the row has no 'mt'"),
     ],
 )

@@ -9,8 +9,8 @@ import pytest
 import torch
 
 import tensormt as tm
-from tensormt.train.chat_format import references, text_of
-from tensormt.train.naming import label
+from tensormt.train.chat_format import completion_text, reference_texts
+from tensormt.train.naming import metric_label
 from tensormt.train.rewards import Reward
 from tensormt.train.text_reward import TextReward
 
@@ -36,13 +36,13 @@ def said(text, role="assistant"):
     ],
 )
 def test_the_text_of_a_completion(completion, text):
-    assert text_of(completion) == text
+    assert completion_text(completion) == text
 
 
 def test_what_is_no_completion():
     for wrong in (3, [1, 2], b"a"):
         with pytest.raises(tm.TensorMTError, match="a completion is"):
-            text_of(wrong)
+            completion_text(wrong)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_what_is_no_completion():
     ],
 )
 def test_references_of_a_row(row, found):
-    assert references(row) == found
+    assert reference_texts(row) == found
 
 
 def call(reward, **more):
@@ -151,7 +151,7 @@ def test_names_tell_rewards_apart():
     assert names[6] == "stm_balance_f1_reward"
     assert names[-1] == "mine"
     assert all(name.isidentifier() for name in names)
-    assert label(tm.STM(balance="f1")) == "stm:balance=f1"
+    assert metric_label(tm.STM(balance="f1")) == "stm:balance=f1"
 
 
 def test_the_shape_of_verl():
