@@ -13,8 +13,6 @@ from tensormt.data import human_scores as data
 from tensormt.errors import TensorMTError
 from tensormt.evaluator import Evaluator
 from tensormt.metaeval.scores import evaluate_metrics
-from tensormt.metaeval.sweep import sweep
-from tensormt.registry import make
 from tensormt.trees.batch import TreeBatch
 
 WORDS = "the a cat dog sat ran on in mat house day night it was all long".split()
@@ -136,15 +134,6 @@ def test_trees_are_parsed_once_and_kept(jsonl, capsys, monkeypatch, tmp_path):
         assert {row["metric"] for row in rows} == {"stm-2", "hwcm-2"}
         assert all("|refs:2|parser:flat-1|" in row["signature"] for row in rows)
     assert len(seen) == len(set(seen))
-
-
-def test_orders_are_swept_where_a_metric_has_one():
-    named = sweep(["bleu", "tkm", "hwcm:max_length=2"], [1, 3])
-    assert list(sweep(["blend", "chrf+bleu"], [1])) == ["blend", "chrf+bleu"]
-    assert list(named) == ["bleu-1", "bleu-3", "tkm", "hwcm:max_length=2"]
-    assert named["bleu-3"].signature == make("bleu:max_order=3").signature
-    with pytest.raises(TensorMTError, match="no metric named 'blue'"):
-        sweep(["blue"], [1])
 
 
 def test_no_human_scores(tmp_path):
