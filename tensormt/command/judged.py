@@ -1,4 +1,4 @@
-"""What commands on test sets with human scores share: their options and how these are read."""
+"""Options of commands that read test sets with human scores."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # torch takes a second to import: only a command that runs ne
 
 
 def add_data_options(parser: argparse.ArgumentParser) -> None:
-    """Add what every command on human-judged sets takes."""
+    """Add the options of a test set with human scores."""
     parser.add_argument("data", nargs="+", metavar="DATA.jsonl")
     arguments.add_metrics(parser, ["bleu"])
     parser.add_argument(
@@ -48,14 +48,14 @@ def add_data_options(parser: argparse.ArgumentParser) -> None:
 
 
 def selection(args: argparse.Namespace) -> Selection:
-    """Which part of a test set is used."""
+    """Return which part of a test set is used."""
     from tensormt.metaeval.judged_sets import Selection
 
     return Selection(args.human or (), args.without, args.min_references, args.max_references)
 
 
 def trees_for(args: argparse.Namespace, segments: Segments) -> Any:
-    """The trees that the texts of a test set are, with --trees; None: a parser makes them."""
+    """Return the source of trees if texts are trees (--trees); None if they must be parsed."""
     if not args.trees:
         return None
     from tensormt.trees.sources import TreesAsText

@@ -268,17 +268,17 @@ def put(path, rows):
 
 def test_published_scores_of_systems(folder, capsys):
     """`.sys.score`: of people and of metrics, in the place of means of segments."""
-    people = {"s0": 1.0, "s1": 5.0, "s2": 2.0, "s3": 9.0}
+    human = {"s0": 1.0, "s1": 5.0, "s2": 2.0, "s3": 9.0}
     corpus = {"s0": 3.0, "s1": 1.0, "s2": 4.0, "s3": 4.5}
     asked = ["--lp", "zh-en", "-m", "bleu", "--statistic", "pearson", "-f", "json"]
     run(folder, *asked)
     before = {(r["metric"], r["level"]): r["value"] for r in read(capsys)["rows"]}
-    put(folder / "human-scores" / "zh-en.mqm.sys.score", people)
+    put(folder / "human-scores" / "zh-en.mqm.sys.score", human)
     put(folder / "metric-scores" / "zh-en" / "CORPUS-refA.sys.score", corpus)
     put(folder / "metric-scores" / "zh-en" / "QE-src.sys.score", corpus)
     run(folder, *asked, "--bootstrap", 20, "--draw", "systems")
     rows = {(r["metric"], r["level"]): r for r in read(capsys)["rows"]}
-    expected = float(np.corrcoef(list(people.values()), list(corpus.values()))[0, 1])
+    expected = float(np.corrcoef(list(human.values()), list(corpus.values()))[0, 1])
     for name in ("CORPUS", "QE"):
         assert rows[name, "system"]["value"] == pytest.approx(expected, abs=1e-12)
         assert rows[name, "system"]["low"] <= expected <= rows[name, "system"]["high"]
