@@ -16,12 +16,12 @@ EXAMPLES = """
 examples:
   tensormt report ref1.txt ref2.txt -i sysA.txt sysB.txt -o report.html
   tensormt report ref.txt -i a.txt b.txt c.txt -m bleu stm hwcm tkm --docs docs.txt --trees-for all
-  tensormt report ref.ptb -i a.ptb b.ptb --trees -m stm dstm       # parses at hand
+  tensormt report ref.ptb -i a.ptb b.ptb --trees -m stm dstm       # trees instead of text
   tensormt report -i judged.jsonl                                  # rows with refs, sys and scores
 
-The file needs no network and no server: open it in a browser, or send it to a colleague. Trees are
-drawn for the segments with the largest differences; a judged set (see 'tensormt metaeval') brings
-its systems, references, documents and human scores along.
+The file needs no network and no server: open it in a browser, or send it by e-mail. Trees are shown
+for the segments with the largest differences. A judged set (see 'tensormt metaeval') contains
+systems, references, documents and human scores.
 """
 
 
@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--trees-for",
         default="2000",
         metavar="N|all",
-        help="draw the trees of so many segments, the largest differences (default 2000)",
+        help="show the trees of the N segments with the largest differences (default 2000)",
     )
     parser.add_argument("--title", default="tensormt report", help="heading of the page")
 
@@ -75,7 +75,7 @@ def _load(args: argparse.Namespace) -> arguments.CommandInputs:
 
 
 def _is_judged(path: str) -> bool:
-    """Whether the first row of a JSONL file holds outputs by system."""
+    """Return whether the first row of a JSONL file has outputs by system."""
     from tensormt.data import files
 
     if files.suffix(path) != ".jsonl" or path == "-":

@@ -143,7 +143,7 @@ def bootstrap(
     if not drawn or not all(unit in ("systems", "segments") for unit in map(str, drawn)):
         raise TensorMTError(f"draw is {drawn}: expected systems, segments or both")
     if level == 1:
-        raise TensorMTError("an interval at level 1 holds everything: choose less, such as 0.95")
+        raise TensorMTError("level is 1, expected a number below 1: choose one such as 0.95")
     random = torch.Generator(device=device).manual_seed(seed)
     found = []
     for size in chunk_sizes(resamples, cells or systems * segments):

@@ -13,8 +13,6 @@ from tensormt.data import human_scores as data
 from tensormt.errors import TensorMTError
 from tensormt.evaluator import Evaluator
 from tensormt.metaeval.scores import evaluate_metrics
-from tensormt.metaeval.sweep import sweep
-from tensormt.registry import make
 from tensormt.trees.batch import TreeBatch
 
 WORDS = "the a cat dog sat ran on in mat house day night it was all long".split()
@@ -134,15 +132,6 @@ def test_trees_are_parsed_once_and_kept(jsonl, capsys, monkeypatch, tmp_path):
         assert {row["metric"] for row in rows} == {"stm-2", "hwcm-2"}
         assert all("|refs:2|parser:flat-1|" in row["signature"] for row in rows)
     assert len(seen) == len(set(seen))
-
-
-def test_orders_are_swept_where_a_metric_has_one():
-    named = sweep(["bleu", "tkm", "hwcm:max_length=2"], [1, 3])
-    assert list(sweep(["blend", "chrf+bleu"], [1])) == ["blend", "chrf+bleu"]
-    assert list(named) == ["bleu-1", "bleu-3", "tkm", "hwcm:max_length=2"]
-    assert named["bleu-3"].signature == make("bleu:max_order=3").signature
-    with pytest.raises(TensorMTError, match="no metric named 'blue'"):
-        sweep(["blue"], [1])
 
 
 def test_no_human_scores(tmp_path):
@@ -277,17 +266,17 @@ def put(path, rows):
 
 def test_published_scores_of_systems(folder, capsys):
     """`.sys.score`: of people and of metrics, in the place of means of segments."""
-    people = {"s0": 1.0, "s1": 5.0, "s2": 2.0, "s3": 9.0}
+    human = {"s0": 1.0, "s1": 5.0, "s2": 2.0, "s3": 9.0}
     corpus = {"s0": 3.0, "s1": 1.0, "s2": 4.0, "s3": 4.5}
     asked = ["--lp", "zh-en", "-m", "bleu", "--statistic", "pearson", "-f", "json"]
     run(folder, *asked)
     before = {(r["metric"], r["level"]): r["value"] for r in read(capsys)["rows"]}
-    put(folder / "human-scores" / "zh-en.mqm.sys.score", people)
+    put(folder / "human-scores" / "zh-en.mqm.sys.score", human)
     put(folder / "metric-scores" / "zh-en" / "CORPUS-refA.sys.score", corpus)
     put(folder / "metric-scores" / "zh-en" / "QE-src.sys.score", corpus)
     run(folder, *asked, "--bootstrap", 20, "--draw", "systems")
     rows = {(r["metric"], r["level"]): r for r in read(capsys)["rows"]}
-    expected = float(np.corrcoef(list(people.values()), list(corpus.values()))[0, 1])
+    expected = float(np.corrcoef(list(human.values()), list(corpus.values()))[0, 1])
     for name in ("CORPUS", "QE"):
         assert rows[name, "system"]["value"] == pytest.approx(expected, abs=1e-12)
         assert rows[name, "system"]["low"] <= expected <= rows[name, "system"]["high"]

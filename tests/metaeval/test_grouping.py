@@ -1,4 +1,4 @@
-"""Pooled pairs, least gaps, and resamples as weights, against plain loops over copies."""
+"""Groupings, pooled pairs, least gaps and bootstrap weights, against plain loops."""
 
 import itertools
 
@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 import scipy.stats
 import torch
+from metaeval.score_samples import tied
+from pretend import Away, Watch, home
 
 from tensormt import metaeval
 from tensormt.errors import TensorMTError
 
-
-def tied(seed, shape, levels=6):
-    return torch.from_numpy(np.random.default_rng(seed).integers(0, levels, shape) / 7.0 - 0.4)
+NAN = float("nan")
 
 
 FORMULAS = {
@@ -132,3 +132,69 @@ def test_what_does_not_go_together():
         metaeval.correlate(human, human, "pearson", "pooled")
     with pytest.raises(TensorMTError, match="a least gap needs a statistic of pair counts"):
         metaeval.correlate(human, human, "spearman", least_gap=1.0)
+
+
+def test_groupings_are_means_of_loops():
+    human, metric = tied(1, (5, 8)), tied(2, (5, 8))
+    human[0, 1] = human[4] = NAN
+    metric[2, 2] = NAN
+    real = ~(human.isnan() | metric.isnan())
+
+    def r(rows):
+        values = []
+        for h, m, kept in rows:
+            if kept.sum() > 1 and len(set(h[kept].tolist())) > 1 and len(set(m[kept].tolist())) > 1:
+                values.append(scipy.stats.pearsonr(h[kept], m[kept])[0])
+        return sum(values) / len(values)
+
+    by_system = r(zip(human, metric, real, strict=True))
+    by_segment = r(zip(human.T, metric.T, real.T, strict=True))
+    together = r([(human.flatten(), metric.flatten(), real.flatten())])
+    for grouping, expected in (
+        ("system", by_system),
+        ("segment", by_segment),
+        ("none", together),
+    ):
+        ours = metaeval.correlate(human, metric, "pearson", grouping).item()
+        assert ours == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", metaeval.STATISTICS)
+@pytest.mark.parametrize("grouping", ["segment", "system", "none"])
+def test_a_batch_of_tables_equals_a_loop(name, grouping):
+    human, metric = tied(1, (3, 4, 6)), tied(2, (3, 4, 6))
+    whole = metaeval.correlate(human, metric, name, grouping)
+    for k in range(3):
+        one = metaeval.correlate(human[k], metric[k], name, grouping)
+        torch.testing.assert_close(whole[k], one, rtol=0, atol=1e-13, equal_nan=True)
+
+
+@pytest.mark.parametrize("name", metaeval.STATISTICS)
+def test_everything_stays_on_the_device_without_waiting(name):
+    human, metric = tied(1, (4, 6)), tied(2, (4, 6))
+    with Watch() as watch:
+        there = metaeval.correlate(human.to("cuda"), metric.to("cuda"), name, "segment")
+    assert isinstance(there, Away)
+    assert torch.equal(home(there), metaeval.correlate(human, metric, name, "segment"))
+    assert watch.syncs == {}
+
+
+def test_documents_and_systems():
+    scores = torch.tensor([[1.0, 3.0, 5.0], [2.0, NAN, NAN]], dtype=torch.float64)
+    means = metaeval.document_means(scores, torch.tensor([0, 0, 1]), 2)
+    assert means.tolist()[0] == [2.0, 5.0]
+    assert means[1, 0] == 2.0
+    assert means[1, 1].isnan()
+    x, y = tied(1, (9,), 100), tied(2, (9,), 100)
+    expected = scipy.stats.pearsonr(x, y)[0]
+    assert metaeval.correlate_systems(x, y).item() == pytest.approx(expected, abs=1e-12)
+
+
+def test_wrong_names_and_shapes():
+    human = tied(1, (3, 4))
+    with pytest.raises(TensorMTError, match="statistic is 'r', expected pearson"):
+        metaeval.correlate(human, human, "r")
+    with pytest.raises(TensorMTError, match="grouping is 'all', expected"):
+        metaeval.correlate(human, human, "tau_b", "all")
+    with pytest.raises(TensorMTError, match=r"human scores are \[3, 4\], metric scores \[4, 3\]"):
+        metaeval.correlate(human, human.T)

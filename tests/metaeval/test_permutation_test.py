@@ -3,9 +3,9 @@
 import itertools
 import math
 
-import numpy as np
 import pytest
 import torch
+from metaeval.score_samples import tied
 
 from tensormt import metaeval
 from tensormt.errors import TensorMTError
@@ -13,10 +13,6 @@ from tensormt.metaeval.grouping import GROUPINGS, STATISTICS
 from tensormt.metaeval.permutation_test import pairwise_permutation
 
 NAN = float("nan")
-
-
-def tied(seed, shape, levels=6):
-    return torch.from_numpy(np.random.default_rng(seed).integers(0, levels, shape) / 7.0 - 0.4)
 
 
 HUMAN = tied(1, (5, 12))

@@ -1,4 +1,4 @@
-"""Whole meta-evaluations: rows and contests are the single calls, tables show them."""
+"""Meta-evaluations: rows and pairwise tests are those of the single functions."""
 
 import math
 
@@ -6,8 +6,7 @@ import pytest
 import torch
 
 from tensormt import metaeval
-from tensormt.errors import TensorMTError
-from tensormt.metaeval import format, runner
+from tensormt.metaeval import runner
 from tensormt.metaeval.config import Config
 from tensormt.metaeval.judged_sets import JudgedSet
 from tensormt.metaeval.runner import meta_evaluate, pairwise_tests
@@ -48,7 +47,7 @@ def test_rows_are_the_single_agreements():
         assert row.low is None
 
 
-def test_intervals_and_contests():
+def test_intervals_and_pairwise_tests():
     config = runner.Config(statistics=("pearson",), resamples=100)
     rows = runner.meta_evaluate(sets(HUMAN, METRICS), config)
     assert all(row.low <= row.value <= row.high for row in rows if row.level == "segment")
@@ -61,36 +60,6 @@ def test_intervals_and_contests():
     best = next(c for c in found if (c.first, c.second, c.level) == ("STM-1", "TKM", "segment"))
     assert best.difference == pytest.approx(2 * rows[0].value)
     assert best.p < 0.05
-
-
-def test_wrong_plans():
-    with pytest.raises(TensorMTError, match="level 'word' is unknown"):
-        runner.meta_evaluate(sets(HUMAN, METRICS), runner.Config(levels=("word",)))
-    with pytest.raises(TensorMTError, match="human score 'x' has no values"):
-        runner.meta_evaluate(sets({"x": TRUTH * math.nan}, METRICS), runner.Config())
-
-
-def test_tables():
-    rows = [
-        runner.Row("BLEU-1", "", "fluency", "segment", "pearson", 0.1261),
-        runner.Row("BLEU-2", "", "fluency", "segment", "pearson", 0.132, 0.1, 0.2),
-        runner.Row("STM-2", "", "fluency", "segment", "pearson", math.nan),
-        runner.Row("TKM", "", "fluency", "segment", "pearson", 0.065),
-    ]
-    assert format.tables_by_order(rows).split("\n") == [
-        "fluency, segment level, pearson                  BLEU  STM    TKM",
-        "1                                               0.126",
-        "2                                0.132 [0.100, 0.200]    –",
-        "no order                                                    0.065",
-    ]
-    assert format.tables_by_metric(rows).split("\n")[:2] == [
-        "fluency, segment level               pearson",
-        "BLEU-1                                 0.126",
-    ]
-    contest = runner.PairwiseTest("A", "B", "fluency", "segment", "pearson", 0.25, 0.001)
-    assert format.format_pairwise_tests([contest]).split("\n")[1].split() == [
-        "A", "-", "B", "fluency", "segment", "pearson", "+0.250", "0.0010",
-    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("test", ["permutation", "williams"])
@@ -109,15 +78,15 @@ def test_a_metric_without_scores_changes_nothing_for_the_others(test):
     alone = pairwise_tests(sets({"h": human}, [own, other], documents), config)
     found = pairwise_tests(sets({"h": human}, [own, other, empty], documents), config)
     by_pair = {(c.first, c.second, c.level): c for c in found}
-    for contest in alone:
-        assert by_pair["a", "b", contest.level] == contest
+    for test_of_pair in alone:
+        assert by_pair["a", "b", test_of_pair.level] == test_of_pair
     for name in "ab":
         assert math.isnan(by_pair[name, "c", "segment"].difference)
         assert math.isnan(by_pair[name, "c", "segment"].p)
         assert 0 < by_pair[name, "c", "system"].p <= 1
 
 
-def test_published_scores_of_people_at_system_level():
+def test_published_human_scores_at_system_level():
     random = torch.Generator().manual_seed(4)
     human = torch.randn(5, 8, generator=random, dtype=torch.float64)
     own = Scores("a", "a", human + 1)

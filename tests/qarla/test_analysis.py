@@ -4,30 +4,12 @@ import itertools
 
 import pytest
 import torch
+from qarla.similarity_samples import random_tensors
 
 from tensormt import metaeval, qarla
 from tensormt.errors import TensorMTError
 from tensormt.qarla import analysis
 from tensormt.qarla.case_chunks import COMPARISONS
-from tensormt.qarla.similarity_tensors import SimilarityTensors
-
-
-def random_tensors(seed, ragged, cases=5, peers=3, models=5, metrics=3, times=1):
-    """Random similarities; all cases `times` times over."""
-    random = torch.Generator().manual_seed(seed)
-    width = peers + models
-
-    def table():
-        values = torch.randint(0, 6, (cases, width, width), generator=random).to(torch.float64)
-        values[:, peers:, peers:] += 1
-        return values
-
-    present = torch.ones(cases, width, dtype=torch.bool)
-    if ragged:
-        present[1, peers] = present[2, peers + 4] = present[3, 0] = False
-    tables = {f"x{k}": table().masked_fill(~present[:, None], torch.nan) for k in range(metrics)}
-    tables = {name: table.repeat(times, 1, 1) for name, table in tables.items()}
-    return SimilarityTensors.from_tables(tables, present.repeat(times, 1), peers)
 
 
 def one_case_queen(tensors, t, to_models, models, metrics):
@@ -94,15 +76,3 @@ def test_mean_queens_and_their_correlation():
     assert r[0].isnan()
     with pytest.raises(TensorMTError, match=r"have shape \[5, 3\], the similarities have \[3, 5\]"):
         analysis.king_and_correlation(one, human.T)
-
-
-def test_a_part_of_the_tensors():
-    one = random_tensors(0, ragged=True)
-    part = one.take(metrics=[2, 0], peers=[0])
-    assert part.names == ("x2", "x0")
-    assert part.am.shape == (4, 1, 5, 2)
-    torch.testing.assert_close(
-        part.queen()[:, 0], one.take(metrics=[0, 2]).queen()[[0, 1, 2, 4], 0]
-    )
-    with pytest.raises(TensorMTError, match="no similarity metric was given"):
-        SimilarityTensors.from_tables({}, torch.ones(1, 2, dtype=torch.bool), 1)

@@ -9,6 +9,7 @@ import ngram_oracle
 import numpy as np
 import oracles
 import pytest
+from reporting.page_samples import HYPS, REFS
 
 from tensormt.evaluator import Evaluator
 from tensormt.reporting import item_counts
@@ -116,3 +117,23 @@ def test_subtrees_of_two_systems():
         own = [item for item in items if item.order == depth]
         counts, holders = counted(hyps, refs, partial(keys, depth=depth))
         assert check(own, counts, holders) == len(counts) > 3
+
+
+def test_items_count_what_an_oracle_counts(page):
+    groups = {(g["metric"], g["order"]): g for g in page.meta["items"]}
+    refs = [[stream[i].split() for stream in REFS if stream[i]] for i in range(4)]
+    for order in (1, 2):
+        counts, holders = {}, {}
+        for s, lines in enumerate(HYPS.values()):
+            for i, line in enumerate(lines):
+                for gram, count in ngram_oracle.clip(line.split(), refs[i], order).items():
+                    if count:
+                        counts.setdefault(" ".join(gram), [0] * 3)[s] += count
+                        holders.setdefault(" ".join(gram), set()).add(i)
+        group = groups["bleu:max_order=2", order]
+        steps, at = page.array(group["steps"]).tolist(), 0
+        assert set(group["texts"]) == set(counts)
+        for text, found, size in zip(group["texts"], group["counts"], group["sizes"], strict=True):
+            assert found == counts[text]
+            assert np.cumsum(steps[at : at + size]).tolist() == sorted(holders[text])
+            at += size
