@@ -98,7 +98,7 @@ def test_what_has_no_scale_is_refused():
         tm.Mean([tm.BLEU(), tm.NIST()])
     with pytest.raises(tm.TensorMTError, match="NIST has no upper bound"):
         make("chrf+nist")
-    with pytest.raises(tm.TensorMTError, match="metrics has 1 elements, expected at least 2"):
+    with pytest.raises(tm.TensorMTError, match="metrics holds 1, expected at least 2: a metric"):
         tm.Mean([tm.BLEU()])
     with pytest.raises(tm.TensorMTError, match=r"metrics\[0\] is 'bleu', expected a metric"):
         tm.Mean(["bleu", "chrf"])

@@ -19,9 +19,17 @@ from tensormt.command.main import build_parser, main
 from tensormt.data.segment_writer import SegmentWriter
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+
+
 REFS = [str(EXAMPLES / "ref1.txt"), str(EXAMPLES / "ref2.txt")]
+
+
 SYSTEMS = [str(EXAMPLES / "sysA.txt"), str(EXAMPLES / "sysB.txt")]
+
+
 COMMAND = [sys.executable, "-m", "tensormt.command.main"]
+
+
 LIGHT = {**os.environ, "OMP_NUM_THREADS": "1"}
 
 
@@ -126,18 +134,6 @@ def test_segment_files(tmp_path, capsys, kind):
             metric(hyp, refs).tolist(), abs=1e-12
         )
     assert sorted(path.name for path in tmp_path.iterdir()) == [out.name]
-
-
-def test_compare(capsys):
-    arguments = ("compare", *REFS, "-i", *SYSTEMS, "-m", "bleu")
-    status, text, _ = here(capsys, *arguments)
-    assert status == 0
-    assert "paired bootstrap, 1000 resamples, seed 12345" in text
-    _, out, _ = here(capsys, *arguments, "--paired-ar", "--samples", 99, "-f", "json")
-    report = json.loads(out)
-    assert (report["test"], report["samples"]) == ("ar", 99)
-    assert report["comparisons"][0]["system"] == "sysB.txt"
-    assert report["comparisons"][0]["p"] == pytest.approx(0.01)
 
 
 def test_list_help_version_completion(capsys):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tensormt.data import parquet_splits
 from tensormt.data.parquet_splits import open_parquet, read_batches, split_file
-from tensormt.data.shard_reader import Columns, InvalidRow, content_digest, read_records
+from tensormt.data.shard_reader import Columns, read_records
 from tensormt.data.shards import cut_files
 from tensormt.errors import TensorMTError
 
@@ -120,58 +120,6 @@ def test_a_group_is_never_held_whole(tmp_path, monkeypatch):
         ]
     assert found == noise[2500:2600]
     assert max(asked) <= 5 << 20 < path.stat().st_size // 2
-
-
-def test_bad_rows_have_their_numbers_in_the_file(tmp_path):
-    path = tmp_path / "a.parquet"
-    rows = [*made(40), {"n": 40, "refs": ["x"], "mt": None}, *made(300)]
-    rows[250] = {"n": 1, "refs": [" ", None], "mt": "x"}
-    with pq.ParquetWriter(path, SCHEMA) as writer:
-        for some in (rows[:20], rows[20:]):
-            writer.write_table(pa.Table.from_pylist(some, SCHEMA))
-    columns = Columns("mt", ("refs",), None, "n")
-    good = [k for k, row in enumerate(rows) if k not in (40, 250) and any(row["refs"])]
-    for size in (100, 300, 1000, 10**6):
-        found = [
-            row for shard in cut_files([str(path)], size) for row in read_records(shard, columns)
-        ]
-        bad = {k: row.message for k, row in enumerate(found) if isinstance(row, InvalidRow)}
-        assert bad[40] == f"{path}, row 41: the row has no 'mt'"
-        assert bad[250] == f"{path}, row 251: the row has no non-empty reference"
-        assert [k for k in range(len(rows)) if k not in bad] == good
-        assert [found[k].id for k in good] == [rows[k]["n"] for k in good]
-
-
-def test_the_digest_of_a_part_sees_its_rows_alone(tmp_path):
-    path, columns = tmp_path / "a.parquet", Columns("mt", ("refs",))
-
-    def digests(rows):
-        pq.write_table(pa.Table.from_pylist(rows, SCHEMA), path)
-        return [content_digest(shard, columns) for shard in cut_files([str(path)], 2000)]
-
-    rows = made(600)
-    before = digests(rows)
-    assert len(before) > 3
-    assert digests(rows) == before
-    assert len(set(before)) == len(before)
-    rows[3] = rows[3] | {"mt": "text 4"}  # as long as before
-    assert [a == b for a, b in zip(before, digests(rows), strict=True)] == [False] + [True] * (
-        len(before) - 1
-    )
-    rows[3] = made(4)[3] | {"n": 77}  # a column that is not read
-    assert digests(rows) == before
-
-
-def test_the_digest_while_reading_is_the_digest_alone(tmp_path):
-    import hashlib
-
-    path, columns = tmp_path / "a.parquet", Columns("mt", ("refs",))
-    write(path, [300, 20, 20])
-    for shard in cut_files([str(path)], 3000):
-        own = hashlib.blake2b(digest_size=16)
-        for _ in read_records(shard, columns, own):
-            pass
-        assert own.hexdigest() == content_digest(shard, columns)
 
 
 def test_a_damaged_group_is_one_sentence(tmp_path):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tensormt.data.shard_reader import Columns, InvalidRow, content_digest, read_records
+from tensormt.data.shard_reader import Columns, read_records
 from tensormt.data.shards import cut_files, find_files, row_location
 from tensormt.errors import TensorMTError
 
@@ -58,27 +58,6 @@ def test_row_groups_are_shared_out(tmp_path_factory, groups, size):
     assert row_location(shards[-1], 0) == f"{path}, row {shards[-1].first + 1}"
 
 
-def test_places_of_bad_rows(tmp_path):
-    lines = [json.dumps({"hypothesis": "x" * (k % 7), "reference": "y"}) for k in range(40)]
-    lines[29] = "[1]"
-    lines[30] = json.dumps({"hypothesis": 5, "reference": "y"})
-    path = tmp_path / "a.jsonl"
-    path.write_text("\n".join(lines))
-    for size in range(40, 400, 33):
-        bad = [
-            row.message for row in read(cut_files([str(path)], size)) if isinstance(row, InvalidRow)
-        ]
-        assert bad == [
-            f"{path}, line 30: expected a JSON object, found '[1]'",
-            f"{path}, line 31: 'hypothesis' must be a string",
-        ]
-    table = tmp_path / "b.tsv"
-    table.write_text("hypothesis\treference\n" + "a\tb\n" * 9 + "a\n" + "a\tb\n" * 9)
-    for size in (7, 25, 60, 1000):
-        (bad,) = [row for row in read(cut_files([str(table)], size)) if isinstance(row, InvalidRow)]
-        assert bad.message == f"{table}, line 11: 1 columns, the header has 2"
-
-
 def test_packed_files_are_one_shard_and_folders_are_searched(tmp_path):
     inner = tmp_path / "data" / "inner"
     inner.mkdir(parents=True)
@@ -97,37 +76,3 @@ def test_packed_files_are_one_shard_and_folders_are_searched(tmp_path):
     (inner / "b.jsonl.gz").write_bytes(gzip.compress(line * 50)[:-20])
     with pytest.raises(TensorMTError, match=r"b.jsonl.gz cannot be read"):
         read(cut_files(found, 10))
-
-
-def test_the_digest_sees_what_is_read(tmp_path):
-    path = tmp_path / "a.jsonl"
-    line = '{"hypothesis": "a", "references": ["b"]}\n'
-    path.write_text(line * 40)
-    before = [content_digest(shard, Columns()) for shard in cut_files([str(path)], 500)]
-    path.write_text(line * 20 + line.replace("a", "c", 1).replace("c", "a", 1) * 19 + line.upper())
-    after = [content_digest(shard, Columns()) for shard in cut_files([str(path)], 500)]
-    assert [one == two for one, two in zip(before, after, strict=True)] == [True] * (
-        len(before) - 1
-    ) + [False]
-    tables = []
-    for word in ("x", "y"):
-        table = pa.table({"hypothesis": ["a", word], "reference": ["b", "b"]})
-        pq.write_table(table, tmp_path / "a.parquet", row_group_size=1)
-        shards = cut_files([str(tmp_path / "a.parquet")], 1)
-        tables.append([content_digest(shard, Columns()) for shard in shards])
-    assert [one == two for one, two in zip(*tables, strict=True)] == [True, False]
-
-
-def test_columns_that_are_not_there(tmp_path):
-    pq.write_table(pa.table({"a": ["x"], "n": [1]}), tmp_path / "a.parquet")
-    (tmp_path / "b.tsv").write_text("a\tn\nx\t1\n")
-    for name in ("a.parquet", "b.tsv"):
-        (shard,) = cut_files([str(tmp_path / name)], 100)
-        with pytest.raises(TensorMTError, match=rf"{name} has no column 'hypothesis': it has a, n"):
-            list(read_records(shard, Columns()))
-    (shard,) = cut_files([str(tmp_path / "a.parquet")], 100)
-    (row,) = read_records(shard, Columns("n", ("a",)))
-    assert row == InvalidRow(f"{tmp_path / 'a.parquet'}, row 1: 'n' must be a string")
-    (tmp_path / "c.parquet").write_text("no Parquet")
-    with pytest.raises(TensorMTError, match=r"c.parquet cannot be read as Parquet"):
-        cut_files([str(tmp_path / "c.parquet")], 100)

@@ -3,20 +3,15 @@
 import pickle
 import random
 
-import numpy as np
 import pytest
 import tiny_parser as tiny
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 from supar_oracle import dependency_parser, supar_arcs
 
 import tensormt as tm
 from tensormt.errors import TensorMTError
 from tensormt.parser import Parser
 from tensormt.parser.cache import CachedParser
-from tensormt.parser.char_features import word_characters
-from tensormt.parser.mst import best_tree
 from tensormt.parser.parser import DEFAULT
 from tensormt.parser.registry import open_parser
 from tensormt.parser.tree_source import tree_source
@@ -63,40 +58,6 @@ def test_batches_do_not_change_trees(folder):
     parts = Parser.load(folder, lang="de", split=False, batch_tokens=17).parse(sentences())
     assert whole.to_heads() == parts.to_heads()
     assert whole.to_relations() == parts.to_relations()
-
-
-def brute(scores):
-    """Score of the best tree with one root, of all trees there are."""
-    size = len(scores) - 1
-    best = -np.inf
-    for code in range((size + 1) ** size):
-        heads = [code // (size + 1) ** k % (size + 1) for k in range(size)]
-        if heads.count(0) == 1 and all(_leads_to_root(heads, w) for w in range(size)):
-            best = max(best, sum(scores[d + 1][h] for d, h in enumerate(heads)))
-    return best
-
-
-def _leads_to_root(heads, word):
-    for _ in heads:
-        if heads[word] == 0:
-            return True
-        word = heads[word] - 1
-    return False
-
-
-@given(st.integers(1, 5), st.integers(0, 10**6))
-def test_spanning_trees_are_the_best_of_all(size, seed):
-    scores = np.random.default_rng(seed).normal(size=(size + 1, size + 1))
-    heads = best_tree(scores)[1:]
-    assert (heads == 0).sum() == 1
-    assert all(_leads_to_root(heads.tolist(), word) for word in range(size))
-    assert sum(scores[d + 1][h] for d, h in enumerate(heads)) == pytest.approx(brute(scores))
-
-
-def test_spelling():
-    assert word_characters("abc", 6) == ["a", "b", "c"]
-    assert word_characters("abcdefgh", 6) == list("abcfgh")
-    assert "".join(word_characters("한국", 20)) == "\u1112\u1161\u11ab\u1100\u116e\u11a8"
 
 
 def test_languages_are_chosen_and_told(folder, tmp_path):

@@ -156,7 +156,7 @@ def test_outputs_of_other_runs_are_refused(tmp_path):
     assert score_files([path], tmp_path / "out", ["bleu"], **more) == first
     some[0]["hypothesis"] = some[0]["hypothesis"][::-1]  # as long as before
     write_jsonl(path, some)
-    with pytest.raises(TensorMTError, match=r"another input than .*rows.jsonl is now"):
+    with pytest.raises(TensorMTError, match=r"another version of .*rows.jsonl"):
         score_files([path], tmp_path / "out", ["bleu"], **more)
     again = score_files([path], tmp_path / "out", ["bleu"], overwrite=True, **more)
     assert again.corpus != first.corpus
