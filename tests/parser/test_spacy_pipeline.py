@@ -69,8 +69,8 @@ def test_spacy_models_that_are_not_there(tmp_path):
 
     with pytest.raises(TensorMTError, match="python -m spacy download xx_none_sm"):
         open_parser("spacy:xx_none_sm")
-    with pytest.raises(TensorMTError, match="which pipeline"):
+    with pytest.raises(TensorMTError, match="needs the name of a pipeline"):
         open_parser("spacy:")
     spacy.blank("de").to_disk(tmp_path / "blank")
-    with pytest.raises(TensorMTError, match=r"no dependency parser \(it has no parts\)"):
+    with pytest.raises(TensorMTError, match=r"no dependency parser \(it has no components\)"):
         open_parser(f"spacy:{tmp_path / 'blank'}")
