@@ -162,11 +162,11 @@ def join_sentences(
     first = torch.full((segments,), len(owner), dtype=torch.int64, device=segment.device)
     root = forest.parent < 0
     first = first.scatter_reduce(0, of_node, torch.where(root, place, len(owner)), "amin")
-    hung = root & (first[of_node] != place)
-    above = torch.where(hung, first[of_node], -1)
+    attached = root & (first[of_node] != place)
+    above = torch.where(attached, first[of_node], -1)
     parent = torch.where(root, above, forest.parent + before[owner])
     zeros = torch.zeros(segments + 1, dtype=torch.int64, device=segment.device)
     offsets = zeros.index_add(0, segment + 1, forest.counts).cumsum(0)
     width = int((offsets[1:] - offsets[:-1]).max()) if segments else 0
-    relation = forest.label.masked_fill(hung, later)
+    relation = forest.label.masked_fill(attached, later)
     return Nodes(parent, ids, ids, offsets, width, relation=relation)

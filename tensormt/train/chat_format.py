@@ -32,8 +32,8 @@ def completion_text(completion: Any) -> str:
             f"a completion is {completion!r:.80}: expected text, or a list of messages with "
             "'role' and 'content'"
         )
-    said = [message for message in completion if message.get("role", "assistant") == "assistant"]
-    return _content(said[-1].get("content")) if said else ""
+    replies = [message for message in completion if message.get("role", "assistant") == "assistant"]
+    return _content(replies[-1].get("content")) if replies else ""
 
 
 def reference_texts(row: Any) -> list[str]:

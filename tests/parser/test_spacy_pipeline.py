@@ -72,5 +72,5 @@ def test_spacy_models_that_are_not_there(tmp_path):
     with pytest.raises(TensorMTError, match="needs the name of a pipeline"):
         open_parser("spacy:")
     spacy.blank("de").to_disk(tmp_path / "blank")
-    with pytest.raises(TensorMTError, match=r"no dependency parser \(it has no parts\)"):
+    with pytest.raises(TensorMTError, match=r"no dependency parser \(it has no components\)"):
         open_parser(f"spacy:{tmp_path / 'blank'}")
