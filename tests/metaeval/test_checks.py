@@ -36,7 +36,7 @@ def test_weights_of_systems_and_segments():
         check_tables(human, human, torch.ones(4).long())
     with pytest.raises(TensorMTError, match=r"dimensions \[4\] and \[4\] and \[2\] of scores and"):
         check_tables(human, human, torch.ones(2, 3).long())
-    with pytest.raises(TensorMTError, match="nothing counts less than 0 times"):
+    with pytest.raises(TensorMTError, match="expected at least 0"):
         check_tables(human, human, segments=torch.tensor([1, 1, 1, 1, -1]))
 
 

@@ -34,7 +34,7 @@ def test_errors_say_what_to_do(tmp_path):
         tm.report(HYPS, [])
     with pytest.raises(tm.TensorMTError, match="trees_for"):
         tm.report(HYPS, REFS, ["bleu"], trees_for=-1)
-    with pytest.raises(tm.TensorMTError, match="no folder"):
+    with pytest.raises(tm.TensorMTError, match="does not exist"):
         tm.report(HYPS, REFS, ["bleu"], tmp_path / "nowhere" / "r.html")
     with pytest.raises(tm.TensorMTError, match="with the systems of hyps"):
         tm.report(HYPS, REFS, ["stm"], tmp_path / "r.html", trees=({"A": []}, []))

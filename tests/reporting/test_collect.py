@@ -7,7 +7,6 @@ import pytest
 import torch
 from reporting.page_samples import HYPS, REFS, TREES
 
-from tensormt.data.corpus import Corpus
 from tensormt.errors import TensorMTError
 from tensormt.evaluator import Evaluator
 from tensormt.reporting.collect import collect
@@ -16,7 +15,7 @@ from tensormt.trees.sources import TreesAsText
 
 
 def collected(metrics, hyps=HYPS, refs=REFS, source="default", size=1024):
-    corpus = Corpus.from_segments(Segments(hyps, refs))
+    corpus = Segments(hyps, refs)
     return collect(Evaluator(metrics, source), corpus, size=size)
 
 
