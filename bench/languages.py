@@ -19,10 +19,12 @@ from pathlib import Path
 import torch
 
 from tensormt.parser import Parser
-from tensormt.parser.char_features import spell, symbol
+from tensormt.parser.char_features import language_symbol, word_characters
 from tensormt.parser.dependency_fitting import attachment
 from tensormt.parser.dependency_treebank import Sentence, read_language
-from tensormt.parser.model import dependency_parser, supar_arcs
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+from supar_oracle import dependency_parser, supar_arcs  # supar's own predictions
 
 Spans = list[tuple[int, int]]
 
@@ -80,9 +82,12 @@ def from_text(parser: Parser, gold: list[Sentence], path: Path) -> dict[str, flo
 def speed(parser: Parser, sentences: list[list[str]], rounds: int) -> dict[str, float]:
     """Sentences a second of ours and of supar's predict, which must give the same trees."""
     network = parser.network
-    settings, own = network.settings, symbol(network.lang)
+    settings, own = network.settings, language_symbol(network.lang)
     supar = dependency_parser(
-        network.model, settings, own, lambda word: [own, *spell(word, settings["spelling"])]
+        network.model,
+        settings,
+        own,
+        lambda word: [own, *word_characters(word, settings["spelling"])],
     )
     ours = parser.parse(sentences)
     heads, relations = supar_arcs(supar, [*map(list, sentences)])

@@ -19,8 +19,8 @@ import scipy.stats
 import torch
 from torch import Tensor
 
-from tensormt.metaeval import STATISTICS, agreement, exchange, soft_pairwise_accuracy
-from tensormt.metaeval.spa_permutation import exchange_spa
+from tensormt.metaeval import STATISTICS, correlate, pairwise_permutation, soft_pairwise_accuracy
+from tensormt.metaeval.spa_permutation import pairwise_permutation_spa
 
 # statistic, grouping, units
 TESTS = [
@@ -70,7 +70,7 @@ def job(systems: int = 15, segments: int = 1500, metrics: int = 20) -> None:
     """Every statistic of every metric, then every pair of metrics."""
     human, tables = data(systems, segments, metrics)
     tau = scipy.stats.kendalltau(human.flatten(), tables[0].flatten())[0]
-    assert math.isclose(float(agreement(human, tables[0], "tau_b", "none")), tau, abs_tol=1e-12)
+    assert math.isclose(float(correlate(human, tables[0], "tau_b", "none")), tau, abs_tol=1e-12)
     spa = float(soft_pairwise_accuracy(human, tables[0]))
     assert math.isclose(spa, numpy_spa(human, tables[0]), abs_tol=1e-12)
     print(f"{systems} systems × {segments} segments × {metrics} metrics, values equal to peers")
@@ -79,7 +79,7 @@ def job(systems: int = 15, segments: int = 1500, metrics: int = 20) -> None:
             if statistic == "accuracy_ties" and grouping == "none":
                 continue
             seconds = clock(
-                lambda s=statistic, g=grouping: [agreement(human, t, s, g) for t in tables]
+                lambda s=statistic, g=grouping: [correlate(human, t, s, g) for t in tables]
             )
             print(f"  values  {statistic:14} {grouping:8} {seconds:8.2f} s")
     ours = clock(lambda: [soft_pairwise_accuracy(human, t) for t in tables])
@@ -87,12 +87,14 @@ def job(systems: int = 15, segments: int = 1500, metrics: int = 20) -> None:
     print(f"  values  {'spa':14} {'':8} {ours:8.2f} s   numpy pair by pair {peer:.1f} s")
     pairs = metrics * (metrics - 1) // 2
     for statistic, grouping, units in TESTS:
-        seconds = clock(lambda s=statistic, g=grouping, u=units: exchange(human, tables, s, g, u))
+        seconds = clock(
+            lambda s=statistic, g=grouping, u=units: pairwise_permutation(human, tables, s, g, u)
+        )
         print(f"  test    {statistic:14} {grouping:8} {seconds:8.2f} s   {pairs} pairs, by {units}")
     for permutations, count in itertools.product((1000, 0), (2, metrics)):
         few, many = (
             clock(
-                lambda k=permutations, x=count, r=r: exchange_spa(
+                lambda k=permutations, x=count, r=r: pairwise_permutation_spa(
                     human, tables[:x], "both", k, resamples=r
                 )
             )
@@ -109,7 +111,10 @@ def growth() -> None:
     for systems, segments in ((8, 400), (8, 800), (8, 1600), (16, 400), (16, 800), (32, 400)):
         human, tables = data(systems, segments, 6)
         row = [
-            min(clock(lambda s=s, g=g, u=u: exchange(human, tables, s, g, u)) for _ in range(2))  # noqa: B023
+            min(
+                clock(lambda s=s, g=g, u=u: pairwise_permutation(human, tables, s, g, u))  # noqa: B023
+                for _ in range(2)
+            )
             for s, g, u in TESTS
         ]
         print(f"  {systems:3} × {segments:5}  " + "  ".join(f"{seconds:6.2f}" for seconds in row))

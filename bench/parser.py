@@ -24,7 +24,9 @@ from fair import in_turn
 from tensormt.kernels.charts import marginals
 from tensormt.parser import Parser
 from tensormt.parser.decode import best_slots
-from tensormt.parser.model import supar_predict
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+from supar_oracle import supar_predict  # supar's own predictions, as in the tests
 
 GRAMMAR = {
     "S": ["NP VP .", "PP , NP VP .", "SUB , NP VP .", "NP VP CC NP VP ."],

@@ -43,7 +43,7 @@ import pyarrow.parquet as pq
 import torch
 
 import tensormt as tm
-from tensormt.data.parquet_splits import batches, open_parquet
+from tensormt.data.parquet_splits import open_parquet, read_batches
 from tensormt.scale import score_files
 
 BLOCK = 20_000
@@ -232,7 +232,7 @@ def groups(home: Path, rows: int) -> None:
     score_files([path], home / "warm", ["bleu"], workers=1)
     began = time.process_time()
     with open_parquet(str(path)) as file:
-        (last,) = batches(file, [0], list(columns), rows - 1, 1)
+        (last,) = read_batches(file, [0], list(columns), rows - 1, 1)
     assert last.num_rows == 1
     print(f"skipping: {(time.process_time() - began) / rows * 1e6:.2f} CPU µs a row")
     corpora = []

@@ -28,7 +28,7 @@ from trl import GRPOConfig, GRPOTrainer
 
 import tensormt as tm
 from tensormt.train import TextReward
-from tensormt.train.special_tokens import decoded
+from tensormt.train.special_tokens import decode_texts
 
 DETERMINERS = {"la": "the", "lo": "a", "mia": "my", "via": "your"}
 NOUNS = {"kato": "cat", "hundo": "dog", "birdo": "bird", "knabo": "boy", "muso": "mouse"}
@@ -114,7 +114,7 @@ def translate(
         max_new_tokens=12,
         do_sample=False,
     )
-    return decoded(found[:, batch.input_ids.shape[1] :], tokenizer, model)
+    return decode_texts(found[:, batch.input_ids.shape[1] :], tokenizer, model)
 
 
 def run(seed: int, steps: int = 30, warm: int = 200, held: int = 100) -> dict[str, float]:

@@ -33,12 +33,14 @@ from torch import Tensor
 
 import tensormt as tm
 from tensormt.metaeval import permutation_test, resample, spa_permutation
-from tensormt.metaeval.config import Plan
-from tensormt.metaeval.resample import MARGIN
-from tensormt.metaeval.runner import cases, pairwise_tests
+from tensormt.metaeval.config import Config
+from tensormt.metaeval.judged_sets import JudgedSet
+from tensormt.metaeval.resample import TOLERANCE
+from tensormt.metaeval.runner import meta_evaluations, pairwise_tests
 from tensormt.metaeval.scores import Scores
 from tensormt.metaeval.spa import PERMUTATIONS
 from tensormt.significance import compare
+from tensormt.statistics import Statistics
 
 SIZES = (10, 100, 1000)
 DRAWS = 39
@@ -102,11 +104,11 @@ def shape_of(counted: str, size: int) -> tuple[int, int]:
 
 def metaeval_case(
     seed: int, size: int, row: tuple[str, str, str, str, str]
-) -> tuple[dict[str, Tensor], list[Scores], Plan, tuple[Tensor, int]]:
+) -> tuple[list[JudgedSet], Config]:
     """Two equally good metrics, and what is asked of them."""
     level, statistic, grouping, units, counted = row
     human, metrics = judged(seed, *shape_of(counted, size))
-    plan = Plan(
+    config = Config(
         levels=(level,),
         statistics=(statistic.removesuffix(LIMIT),),
         grouping=grouping,
@@ -117,7 +119,9 @@ def metaeval_case(
     )
     numbers = torch.arange(human.shape[1]) // (2 if level == "document" else 1)
     scores = [Scores(name, name, table) for name, table in zip("ab", metrics, strict=True)]
-    return {"people": human}, scores, plan, (numbers, int(numbers[-1]) + 1)
+    documents = numbers, int(numbers[-1]) + 1
+    systems = [str(k) for k in range(len(human))]
+    return [JudgedSet("simulated", "human", human, scores, documents, systems)], config
 
 
 def metaeval_p(seed: int, size: int, row: tuple[str, str, str, str, str]) -> float:
@@ -129,10 +133,10 @@ def metaeval_ties(
     seed: int, size: int, row: tuple[str, str, str, str, str]
 ) -> tuple[float, float, float]:
     """p of the same test, p with ties broken at random, and the share of exchanges that tie."""
-    human, scores, plan, documents = metaeval_case(seed, size, row)
-    found = next(cases(human, plan, documents, {})).exchange(scores)
+    sets, config = metaeval_case(seed, size, row)
+    found = next(meta_evaluations(sets, config)).pairwise_permutation(sets[0].metrics)
     null, seen = found.null[:, 0, 1].abs(), found.differences()[0, 1].abs()
-    larger, equal = (null > seen + MARGIN).sum(), ((null - seen).abs() <= MARGIN).sum()
+    larger, equal = (null > seen + TOLERANCE).sum(), ((null - seen).abs() <= TOLERANCE).sum()
     chance = torch.rand((), generator=torch.Generator().manual_seed(seed + 1_000_000))
     broken = (larger + chance * (equal + 1)) / (DRAWS + 1)
     return float(found.p()[0, 1]), float(broken), float(equal) / DRAWS
@@ -150,7 +154,7 @@ def correlation_p(statistic: str) -> Callable[[int, int], float]:
     def p(seed: int, size: int) -> float:
         random = torch.Generator().manual_seed(seed)
         human, metric = ((1.5 * noise(random, size)).round() for _ in range(2))
-        found = tm.metaeval.theory(statistic, human, metric).p
+        found = tm.metaeval.correlation_test(statistic, human, metric).p
         return 1.0 if found is None else found
 
     return p
@@ -168,9 +172,10 @@ def compare_p(test: str) -> Callable[[int, int], float]:
         rows = torch.cat([heads, matched, length - torch.tensor([0, 1])], 2)
         same = torch.rand((size, 1), generator=random) < 0.3  # segments that both translate alike
         rows[1] = torch.where(same, rows[0], rows[1])
-        tables = {"a": {"bleu": rows[0]}, "b": {"bleu": rows[1]}}
+        present = torch.ones(2, size, dtype=torch.bool)
+        statistics = Statistics({"bleu": metric}, {"bleu": rows}, present, ["a", "b"])
         draws = DRAWS if test == "ar" else 200
-        return compare(tables, {"bleu": metric}, test, samples=draws, seed=seed)[0].p
+        return compare(statistics, test, samples=draws, seed=seed)[0].p
 
     return p
 
@@ -226,7 +231,7 @@ def main() -> None:
     args = parser.parse_args()
     if args.unscaled:
         for module in (permutation_test, resample, spa_permutation):
-            module.standardised = lambda scores, real: scores.masked_fill(~real, torch.nan)  # type: ignore[attr-defined]
+            module.standardize = lambda scores, real: scores.masked_fill(~real, torch.nan)  # type: ignore[attr-defined]
     torch.set_num_threads(1)
     margin = 3 * math.sqrt(0.05 * 0.95 / args.cases)
     print(f"{args.cases} cases; three standard errors around 5% are ± {100 * margin:.1f}%")

@@ -16,11 +16,11 @@ from torch import Tensor
 
 from tensormt.kernels.backend import nonzero
 from tensormt.metaeval import pearson, spearman
-from tensormt.metaeval.resample import times_drawn
-from tensormt.qarla.analysis import king_against_people
-from tensormt.qarla.chunks import chunks
-from tensormt.qarla.measures import queen_sets, rivals, rivals_cost
-from tensormt.qarla.similarity_tensors import Bed
+from tensormt.metaeval.resample import bootstrap_counts
+from tensormt.qarla.analysis import king_and_correlation
+from tensormt.qarla.case_chunks import Cases
+from tensormt.qarla.measures import king_cost, king_counts, queen_sets
+from tensormt.qarla.similarity_tensors import SimilarityTensors
 
 NEVER = 1 << 30  # stands in the way of a model that passes no triple, whoever the peers are
 SEED = 12345
@@ -48,24 +48,25 @@ class Counted:
     case: Tensor  # int64 [J]: the case of each model
 
     @classmethod
-    def of(cls, bed: Bed) -> "Counted":
-        """Count a bed (triples: pairs; KING leaves one out)."""
-        bins = 1 << len(bed.names)
-        count = bed.am.shape[1]
+    def of(cls, tensors: SimilarityTensors) -> "Counted":
+        """Count similarity tensors (triples: pairs; KING leaves one out)."""
+        bins = 1 << len(tensors.names)
+        count = tensors.am.shape[1]
         queens, found, cases = [], [], []
-        for start in range(0, len(bed.am), 20):
+        for start in range(0, len(tensors.am), 20):
             part = slice(start, start + 20)
-            masks = {name: mask[part] for name, mask in bed.masks.items()}
-            queens.append(queen_sets(bed.am[part], bed.mm[part], "pairs", **masks))
-        cost = rivals_cost(count, bins)
-        for chunk in chunks(bed.am, bed.mm, bed.model_mask, bed.peer_mask, True, cost):
-            own, others, _ = rivals(chunk, True, "pairs", bins)
+            masks = {name: mask[part] for name, mask in tensors.masks.items()}
+            queens.append(queen_sets(tensors.am[part], tensors.mm[part], "pairs", **masks))
+        cost = king_cost(count, bins)
+        cases_of = Cases(tensors.am, tensors.mm, tensors.model_mask, tensors.peer_mask)
+        for chunk in cases_of.chunks(cost):
+            own, others, _ = king_counts(chunk, True, "pairs", bins)
             way = torch.where(own == 0, NEVER, 0).to(torch.int32)
             for a in range(count):
                 way += (others[:, a] >= own).to(torch.int32) << a
             found.append(way[chunk.models])
             cases.append(chunk.cases[:, None].expand(chunk.models.shape)[chunk.models])
-        return cls(torch.cat(queens), bed.peer_mask, torch.cat(found), torch.cat(cases))
+        return cls(torch.cat(queens), tensors.peer_mask, torch.cat(found), torch.cat(cases))
 
     def kings(self, times: Tensor, systems: Tensor) -> Tensor:
         """KING of every set, float64 [2**X], where cases count int64 [T], peers are bool [A]."""
@@ -104,16 +105,18 @@ class Pairs:
     peers: Tensor  # bool [T,A]
 
     @classmethod
-    def of(cls, bed: Bed) -> "Pairs":
+    def of(cls, tensors: SimilarityTensors) -> "Pairs":
         """Find the pairs of a bed of the chosen metrics."""
-        alive = (bed.queen() > 0) & bed.peer_mask
+        alive = (tensors.queen() > 0) & tensors.peer_mask
         apart = torch.ones((), dtype=torch.bool)
-        for k in range(len(bed.names)):
-            apart = apart & (bed.aa[:, None, :, :, k] <= bed.am[..., k].transpose(1, 2)[..., None])
+        for k in range(len(tensors.names)):
+            apart = apart & (
+                tensors.aa[:, None, :, :, k] <= tensors.am[..., k].transpose(1, 2)[..., None]
+            )
         others = ~torch.eye(alive.shape[1], dtype=torch.bool)
         found = bits(apart & (alive[:, :, None] & alive[:, None, :] & others)[:, None])
-        case = torch.arange(len(alive))[:, None].expand(bed.model_mask.shape)
-        return cls(found[bed.model_mask], case[bed.model_mask], bed.peer_mask)
+        case = torch.arange(len(alive))[:, None].expand(tensors.model_mask.shape)
+        return cls(found[tensors.model_mask], case[tensors.model_mask], tensors.peer_mask)
 
     def jack(self, times: Tensor, systems: Tensor) -> float:
         """JACK where cases count int64 [T] and peers are bool [A]."""
@@ -151,8 +154,8 @@ class Drawn:
         """Draw cases, and systems where wanted."""
         cases, systems = counted.peers.shape
         random = torch.Generator().manual_seed(SEED)
-        of_cases = times_drawn(draws, cases, random)
-        of_systems = times_drawn(draws, systems, random)
+        of_cases = bootstrap_counts(draws, cases, random)
+        of_systems = bootstrap_counts(draws, systems, random)
         if not systems_too:
             of_systems = torch.ones_like(of_systems)
         singles = 1 << torch.arange(counted.queens.shape[-1].bit_length() - 1)
@@ -183,21 +186,21 @@ class Drawn:
         }
 
 
-def check(bed: Bed, counted: Counted, human: dict[str, Tensor]) -> None:
+def check(tensors: SimilarityTensors, counted: Counted, human: dict[str, Tensor]) -> None:
     """Stop where the counted bed does not give what the package gives, whole or in part."""
     cases, systems = counted.peers.shape
     once = torch.ones(cases, dtype=torch.int64)
     for some in (range(systems), range(0, systems, 2), range(1, systems, 3)):
-        part, chosen = bed.take(peers=list(some)), torch.zeros(systems, dtype=torch.bool)
+        part, chosen = tensors.take(peers=list(some)), torch.zeros(systems, dtype=torch.bool)
         chosen[list(some)] = True
         torch.testing.assert_close(counted.kings(once, chosen), part.king_sets())
-        for k in (0, len(bed.names) - 1):
-            found = Pairs.of(bed.take(metrics=[k])).jack(once, chosen)
+        for k in (0, len(tensors.names) - 1):
+            found = Pairs.of(tensors.take(metrics=[k])).jack(once, chosen)
             expected = float(part.take(metrics=[k]).with_two_peers().jack())
             assert abs(found - expected) < 1e-12, (found, expected)
     everyone = torch.ones(1, systems, dtype=torch.int64)
     for own, scores in zip(
         counted.correlations(human, once[None], everyone), human.values(), strict=True
     ):
-        expected = king_against_people(bed, scores)[1]
+        expected = king_and_correlation(tensors, scores)[1]
         torch.testing.assert_close(own[0, 1:], expected[1:], equal_nan=True)

@@ -25,16 +25,16 @@ import torch
 
 from tensormt.data.human_scores import read_jsonl
 from tensormt.evaluator import Evaluator
-from tensormt.metaeval import agreement, exchange, system_agreement
-from tensormt.metaeval.resample import times_drawn
-from tensormt.metaeval.scores import Scores, agreement_at, evaluate_metrics
+from tensormt.metaeval import correlate, correlate_systems, pairwise_permutation
+from tensormt.metaeval.resample import bootstrap_counts
+from tensormt.metaeval.scores import Scores, correlate_at, evaluate_metrics
 from tensormt.metric import Metric
 from tensormt.parser import Parser
 from tensormt.parser.cache import CachedParser
-from tensormt.qarla.from_texts import bed_from_segments
+from tensormt.qarla.from_texts import similarity_tensors_from_segments
 from tensormt.qarla.plots import save_plots
-from tensormt.qarla.similarity_tensors import Bed
-from tensormt.qarla.summary import Options, Report, make_report
+from tensormt.qarla.similarity_tensors import SimilarityTensors
+from tensormt.qarla.summary import Summary, SummaryOptions, summarize
 from tensormt.registry import make
 from tensormt.segments import Segments
 from tensormt.significance import holm
@@ -156,13 +156,13 @@ def _orders(name: str, study: Study, people: dict[str, torch.Tensor], trees: boo
                 grouping: str = grouping,
             ) -> float:
                 segments = study.scores(metric).segments
-                return float(agreement(human[rows], segments[rows], "pearson", grouping))
+                return float(correlate(human[rows], segments[rows], "pearson", grouping))
 
             title = f"{name}, {label}, {judgement}"
             tables.append(orders_table(title, range(1, 5), trees, at_segments))
 
         def at_systems(metric: Metric[Any], human: torch.Tensor = human) -> float:
-            return float(system_agreement(human.nanmean(dim=1), study.scores(metric).systems()))
+            return float(correlate_systems(human.nanmean(dim=1), study.scores(metric).systems()))
 
         title = f"{name}, corpus level over {len(systems)} systems, {judgement}"
         tables.append(orders_table(title, range(1, 7), trees, at_systems))
@@ -187,7 +187,7 @@ def _against_bleu(name: str, study: Study, people: dict[str, torch.Tensor], orde
     rows: list[list[Any]] = [[label] for label in metrics]
     for judgement, human in people.items():
         header += [f"{judgement}, difference in r", "p"]
-        found = exchange(human, tables, "pearson", units="both", resamples=EXCHANGES)
+        found = pairwise_permutation(human, tables, "pearson", units="both", resamples=EXCHANGES)
         differences, p = found.differences()[:-1, -1].tolist(), found.p()[:-1, -1].tolist()
         for row, difference, chance in zip(rows, differences, p, strict=True):
             row += [difference, chance]
@@ -222,8 +222,8 @@ def _balances(name: str, study: Study, people: dict[str, torch.Tensor]) -> Table
         row: list[Any] = [label]
         for human in people.values():
             found = study.scores(metric)
-            row.append(float(agreement(human, found.segments)))
-            row.append(float(system_agreement(human.nanmean(dim=1), found.systems())))
+            row.append(float(correlate(human, found.segments)))
+            row.append(float(correlate_systems(human.nanmean(dim=1), found.systems())))
         rows.append(row)
     return Table(f"{name}, balance", header, rows)
 
@@ -261,7 +261,7 @@ def _qin_specia_on(name: str, test: Segments, judgements: dict[str, str]) -> lis
     documents = torch.from_numpy(numbers), len(names)
 
     def at(level: str, human: torch.Tensor, column: Scores, grouping: str) -> float:
-        return float(agreement_at(level, human, column, "pearson", grouping, documents))
+        return float(correlate_at(level, human, column, "pearson", grouping, documents))
 
     header = ["", *metrics]
     human = {label: human_scores(test, key) for label, key in judgements.items()}
@@ -310,14 +310,16 @@ def qarla(args: argparse.Namespace, parse: TreeSource | None) -> list[Table]:
     ):
         names = own + ngram + syntax
         evaluator = Evaluator({key: metrics[key]() for key in names if key in metrics}, parse)
-        bed = bed_from_segments(test, names, evaluator)
+        tensors = similarity_tensors_from_segments(test, names, evaluator)
         subsets = {kinds[0]: list(kinds[1])}
         subsets[kinds[2]] = [system for system in test.systems if system not in kinds[1]]
         human = {key: human_scores(test, key) for key in judgements}
-        report = make_report(bed, test.systems, Options(), subsets, human)
+        report = summarize(tensors, test.systems, SummaryOptions(), subsets, human)
         if args.plots:
             save_plots(report, args.plots / name)
-        tables += _qarla_tables(name, report, Redrawn(bed, test.systems, subsets, human, report))
+        tables += _qarla_tables(
+            name, report, Redrawn(tensors, test.systems, subsets, human, report)
+        )
     return tables
 
 
@@ -329,27 +331,27 @@ class Redrawn:
 
     def __init__(
         self,
-        bed: Bed,
+        tensors: SimilarityTensors,
         systems: Sequence[str],
         subsets: dict[str, list[str]],
         human: dict[str, torch.Tensor],
-        report: Report,
+        report: Summary,
     ) -> None:
-        counted = qarla_draws.Counted.of(bed)
-        qarla_draws.check(bed, counted, human)
+        counted = qarla_draws.Counted.of(tensors)
+        qarla_draws.check(tensors, counted, human)
         self.drawn = [
             qarla_draws.Drawn.of(counted, human, DRAWS, systems_too)
             for systems_too in (False, True)
         ]
-        self.places = [bed.names.index(name) for name in report.best["metrics"]]
+        self.places = [tensors.names.index(name) for name in report.best["metrics"]]
         self.best = sum(1 << k for k in self.places)
         self.kinds = {
             name: torch.tensor([system in chosen for system in systems])
             for name, chosen in {**subsets, "all": list(systems)}.items()
         }
-        self.pairs = qarla_draws.Pairs.of(bed.take(metrics=self.places))
+        self.pairs = qarla_draws.Pairs.of(tensors.take(metrics=self.places))
         random = torch.Generator().manual_seed(qarla_draws.SEED)
-        self.cases = times_drawn(DRAWS, len(bed.am), random)
+        self.cases = bootstrap_counts(DRAWS, len(tensors.am), random)
 
     def kings(self, index: int) -> list[str]:
         """Intervals of KING of one set."""
@@ -382,13 +384,13 @@ class Redrawn:
         ]
 
 
-def _qarla_tables(name: str, report: Report, redrawn: Redrawn) -> list[Table]:
+def _qarla_tables(name: str, report: Summary, redrawn: Redrawn) -> list[Table]:
     best = "+".join(report.best["metrics"])
     kings: list[list[Any]] = [
         [key, value, *redrawn.kings(1 << k)] for k, (key, value) in enumerate(report.kings.items())
     ]
     kings.append([f"best set: {best}", report.best["king"], *redrawn.kings(redrawn.best)])
-    against = report.king_against_people or {}
+    against = report.king_and_correlation or {}
     correlations: list[list[Any]] = []
     for key, found in against.items():
         sets = sorted(found["sets"], key=lambda row: row["king"])

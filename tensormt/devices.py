@@ -1,4 +1,4 @@
-"""Where tensors live: the device of a name, if there is one here."""
+"""Resolution of device names."""
 
 from __future__ import annotations
 
@@ -11,7 +11,17 @@ from tensormt.options import describe
 
 
 def resolve_device(device: Any = None) -> torch.device:
-    """None is the CPU, "auto" is CUDA where there is one; else a name or a device of torch."""
+    """Return the device of a name.
+
+    Args:
+        device: Name, index or torch device; None: CPU, "auto": CUDA if available.
+
+    Raises:
+        TensorMTError: If there is no such device.
+
+    >>> resolve_device()
+    device(type='cpu')
+    """
     if isinstance(device, str) and device == "auto":
         device = "cuda" if torch.cuda.is_available() else "cpu"
     try:
@@ -25,5 +35,5 @@ def resolve_device(device: Any = None) -> torch.device:
             f"there is no device {describe(device)}: expected 'cpu', 'cuda' or 'auto'"
         ) from None
     if found.type == "cuda" and not torch.cuda.is_available():
-        raise TensorMTError("no CUDA device is available here: use cpu or auto")
+        raise TensorMTError("no CUDA device is available: use cpu or auto")
     return found

@@ -171,10 +171,13 @@ class Evaluator:
             first, *others = [self._metrics[name] for name in names]
             with _numbered(segments):
                 hyps, refs = texts.sides(first.reads)
+                # the path for a few segments rounds floats otherwise: without it, a chunk
+                # of a few segments is computed as all others are
+                batched = None if first.integer else True
                 rows = [
                     first.statistics_with(others, hyp, refs)
                     if others
-                    else [first.statistics(hyp, refs)]
+                    else [first.statistics(hyp, refs, batched=batched)]
                     for hyp in hyps
                 ]
             for name, by_system in zip(names, zip(*rows, strict=True), strict=True):

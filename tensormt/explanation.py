@@ -1,16 +1,17 @@
-"""Explanation: what a metric matched in a batch, with the batches that the places refer to.
+"""Explanation: what a metric matched in a batch, as returned by `Metric.explain`.
 
-A metric that can say what it matched gives one (`Metric.explain`). Items are of one kind:
+The items of an explanation have one kind:
 
-    n-gram     place: the first token, in the tokens that the metric compared
-    subtree    place: its top node; order: its depth
+    n-gram     place: its first token, among the tokens that the metric compared
+    subtree    place: its root node; order: its depth
     chain      place: its lowest node; order: its length
-    character  place: the first character; orders of words (chrF++) come behind those of characters
-    pair       nodes with equal productions, each with its share of the tree kernel
-    mean       none of its own: parts, the members' explanations with their weights
+    character  place: its first character; orders of words (chrF++) follow those of characters
+    pair       pairs of nodes with equal productions, with their contributions to the tree kernel
+    mean       no items: `parts` has the explanations of the members with their weights
 
-`hyp` and `refs` are what the metric compared: lower-cased tokens, trees without words, dependency
-trees. Places are those of nodes (preorder, or sentence order) or tokens in one segment.
+`hyp` and `refs` are the batches that the metric compared, such as lower-cased tokens, trees without
+words or dependency trees. Places are indices of tokens or nodes (in preorder, or in sentence order)
+within one segment.
 """
 
 from __future__ import annotations
@@ -35,9 +36,14 @@ _NAMES = {
 
 
 class Part(NamedTuple):
-    """What a member of a mean matched: the mean is Σ weight · the member's score.
+    """What a member of a mean matched; the mean is Σ weight · score of the member.
 
-    columns: the member's statistics among those of the mean.
+    Args:
+        name: Name of the member.
+        weight: Its weight.
+        metric: The member.
+        columns: Its statistics among those of the mean.
+        found: What it matched.
     """
 
     name: str
@@ -49,29 +55,52 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class Explanation:
-    """What was matched in B segments: items, or for each reference the pairs of nodes."""
+    """What a metric matched in B segments.
+
+    Args:
+        kind: Kind of the items; see the module.
+        hyp: The hypotheses that were compared, a TokenBatch or TreeBatch.
+        refs: The references that were compared.
+        items: The items; None for tree kernels and means.
+        pairs: For each reference the pairs of nodes of a tree kernel.
+        columns: For each order the columns of the statistics that count its matches.
+        best: The reference that gave each segment its score, int64 [B]; None if all are used.
+        parts: Members of a mean.
+        words: For chrF++ the words of the hypotheses and of the references.
+        characters: For chrF the number of orders of characters.
+
+    >>> from tensormt import BLEU, TokenBatch
+    >>> batch = TokenBatch.from_text(["a cat sat"])
+    >>> found = BLEU(max_order=2).explain(batch, [batch])
+    >>> found.kind, found.names(), found.text(0)(2, 1)
+    ('n-gram', ['1-grams', '2-grams'], 'cat sat')
+    """
 
     kind: str
-    hyp: Any  # TokenBatch or TreeBatch
+    hyp: Any
     refs: Sequence[Any]
     items: Items | None = None
     pairs: Sequence[NodePairs] = ()
-    columns: Sequence[Sequence[int]] = ()  # of the statistics: those of the matches of each order
-    best: Tensor | None = None  # int64 [B]: the one reference that gave a segment its score
-    parts: Sequence[Part] = ()  # of a mean
-    words: Sequence[TokenBatch] = ()  # of chrF++: the hypothesis's, the references'
-    characters: int = 0  # of chrF: orders that are of characters
+    columns: Sequence[Sequence[int]] = ()
+    best: Tensor | None = None
+    parts: Sequence[Part] = ()
+    words: Sequence[TokenBatch] = ()
+    characters: int = 0
+
+    def names(self) -> list[str]:
+        """Return the names of the items of all orders."""
+        return [self.name(order) for order in range(1, len(self.columns) + 1)]
 
     def name(self, order: int) -> str:
-        """What items of an order are: "subtrees of depth 2"."""
+        """Return the name of the items of an order, such as "subtrees of depth 2"."""
         if self.characters and order > self.characters:
             return f"word {order - self.characters}-grams"
         return _NAMES[self.kind].format(order)
 
     def text(self, segment: int) -> Callable[[int, int], str]:
-        """A function (order, place) → text of the hypothesis's items in one segment.
+        """Return a function (order, place) → text for the items of the hypothesis in one segment.
 
-        Subtrees are bracketed, chains go from the upper word to the lower one.
+        Subtrees are bracketed; chains are written from the highest word to the lowest.
         """
         if isinstance(self.hyp, TreeBatch):
             tree = _Tree(self.hyp, segment)
@@ -90,7 +119,7 @@ class Explanation:
 
 
 class _Tree:
-    """One tree, with the children of every node."""
+    """A tree with the children of every node."""
 
     def __init__(self, batch: TreeBatch, segment: int) -> None:
         tree = batch[segment]

@@ -1,4 +1,4 @@
-"""Figures to files: the only module that imports matplotlib."""
+"""Figures as files; this is the only module that imports matplotlib."""
 
 from __future__ import annotations
 
@@ -10,12 +10,23 @@ from tensormt.errors import TensorMTError
 
 
 def check_matplotlib() -> None:
-    """Raise a TensorMTError if matplotlib is not installed, before any long work."""
+    """Raise a TensorMTError if matplotlib is not installed, before any long computation."""
     new_figure(1, 1)
 
 
 def new_figure(width: float, height: float) -> Any:
-    """An empty figure of that size in inches, apart from any window."""
+    """Make an empty figure that is not shown in a window.
+
+    Args:
+        width: Width in inches.
+        height: Height in inches.
+
+    Returns:
+        A matplotlib figure.
+
+    Raises:
+        TensorMTError: If matplotlib is not installed.
+    """
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
@@ -24,7 +35,19 @@ def new_figure(width: float, height: float) -> Any:
 
 
 def save_figure(figure: Any, folder: Path, name: str) -> Path:
-    """Write a figure as NAME.png, signs that file names dislike replaced; the file."""
+    """Write a figure as a PNG file.
+
+    Args:
+        figure: A matplotlib figure.
+        folder: The folder, which is created if necessary.
+        name: Name of the file without ".png"; characters that are not valid become "_".
+
+    Returns:
+        The file.
+
+    Raises:
+        TensorMTError: If the file cannot be written.
+    """
     path = folder / (re.sub(r"[^\w.+=-]+", "_", name) + ".png")
     figure.tight_layout()
     try:

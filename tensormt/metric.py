@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
     from tensormt.explanation import Explanation
 
+__all__ = ["Metric", "check_aligned", "single_segments"]
+
 Batch = TypeVar("Batch", bound=Any)
 _NONE: Mapping[str, object] = {}
 
@@ -67,6 +69,7 @@ class Metric(ABC, Generic[Batch]):
         scale: Largest score; None if there is no upper bound.
         higher_is_better: False for error rates.
         digits: Decimal places in tables.
+        integer: Whether statistics are counts, equal to the last bit on every path.
     """
 
     name: ClassVar[str]
@@ -74,6 +77,7 @@ class Metric(ABC, Generic[Batch]):
     scale: ClassVar[float | None] = 1.0
     higher_is_better: ClassVar[bool] = True
     digits: ClassVar[int] = 4
+    integer: bool = False  # whether statistics are counts, the same to the last bit on every path
     _width: int | None = None
 
     @classmethod

@@ -1,20 +1,21 @@
-"""Whether the difference between two systems means anything: paired bootstrap and randomisation.
+"""Significance of the difference between two systems: paired bootstrap and randomization.
 
 Both resample segments and score sums of statistics, so one matrix product serves all resamples:
 
     bootstrap        weights [S,N] @ statistics [N,K]: how often each segment is drawn
-    randomisation    swap [S,N] @ (a - b) + Σ b: which segments change sides
+    randomization    swap [S,N] @ (a - b) + Σ b: which segments are swapped between the systems
 
-(Koehn 2004; Riezler & Maxwell 2005; Clark et al. 2011), with sacrebleu's generator, seed and order
-of draws. A p-value is the share of resamples whose difference is at least as large as the real one:
+(Koehn 2004; Riezler & Maxwell 2005; Clark et al. 2011), with sacrebleu's random generator, seed and
+order of random numbers. A p-value is the share of resamples whose difference d* is at least as
+large as the observed difference d:
 
     bootstrap        |d* - mean d*| ≥ |d|, then corrected for few segments (Hesterberg 2015)
-    randomisation    |d*| ≥ |d|
+    randomization    |d*| ≥ |d|
 
-sacrebleu counts > in place of ≥, so that resamples equal to what was seen count for nothing, and
-centres |d*| in place of d*, which makes its bootstrap one-sided: systems that are equal differ with
-p < .05 in 10% of cases. Its p-values are there by name (``sacrebleu_p``). Holm's (1979) or
-Benjamini & Hochberg's (1995) correction for several comparisons.
+sacrebleu counts > instead of ≥, so that resamples equal to the observed difference do not count,
+and it centres |d*| instead of d*, which makes its bootstrap one-sided: equal systems differ with
+p < .05 in 10% of cases. ``sacrebleu_p`` gives its p-values. Holm's (1979) or Benjamini &
+Hochberg's (1995) procedure corrects p-values for multiple comparisons.
 """
 
 from __future__ import annotations
@@ -34,14 +35,25 @@ from tensormt.statistics import Statistics
 SAMPLES = {"bs": 1000, "ar": 10000}
 SEED = 12345
 CORRECTIONS = ("none", "holm", "bh")
-_MOST = 10_000_000  # resamples that may be asked for
-_BLOCK = 32  # resamples at a time; a multiple of 32 keeps numpy's stream of random bits unbroken
+_MAX_SAMPLES = 10_000_000
+_BLOCK = 32  # resamples at a time; a multiple of 32, so that numpy uses all of its random bits
 
 
 class Comparison(NamedTuple):
-    """A system against another: scores, mean and half width of the 95% interval, p-values.
+    """The comparison of a system with a baseline by one metric.
 
-    `mean`, `width`, `low` and `high` are of the bootstrap (None with randomisation).
+    Args:
+        metric: Name of the metric.
+        baseline: Name of the baseline.
+        system: Name of the other system.
+        baseline_score: Corpus score of the baseline.
+        score: Corpus score of the system.
+        p: Two-sided p-value of the difference.
+        p_holm: p-value corrected by Holm for the number of comparisons of the metric.
+        mean: Bootstrap mean of the system's score; None with randomization.
+        width: Half the width of the 95% bootstrap interval.
+        low: Lower end of the interval.
+        high: Upper end of the interval.
     """
 
     metric: str
@@ -69,17 +81,25 @@ def compare(
 
     Args:
         statistics: Statistics of at least two systems.
-        test: "bs" (paired bootstrap) or "ar" (approximate randomisation).
+        test: "bs" (paired bootstrap) or "ar" (approximate randomization).
         all_pairs: Compare every system with every other one.
         samples: Number of resamples; None for 1,000 (bootstrap) or 10,000.
         seed: Seed of the random numbers.
-        sacrebleu_p: Count p-values as sacrebleu does.
+        sacrebleu_p: Whether p-values are computed as in sacrebleu.
 
     Returns:
         A comparison for each metric and pair of systems.
 
     Raises:
         TensorMTError: If there are fewer than two systems or no segments, or a value is not valid.
+
+    >>> from tensormt.evaluator import Evaluator
+    >>> from tensormt.segments import Segments
+    >>> outputs = {"A": ["a cat sat", "a dog"], "B": ["a cat", "the dog"]}
+    >>> segments = Segments(outputs, [["a cat sat", "the dog ran"]])
+    >>> [found] = compare(Evaluator(["chrf"]).evaluate(segments), "ar", samples=99)
+    >>> found.system, round(found.score, 2), found.p
+    ('B', 47.39, 1.0)
     """
     if test not in SAMPLES:
         raise TensorMTError(f"no test named {test!r}: choose 'bs' or 'ar'")
@@ -91,8 +111,8 @@ def compare(
     if not len(statistics):
         raise TensorMTError("no segments to compare: the files are empty")
     count = SAMPLES[test] if samples is None else samples
-    if not 1 <= count <= _MOST:
-        raise TensorMTError(f"{count} resamples: expected at least 1 and at most {_MOST:,}")
+    if not 1 <= count <= _MAX_SAMPLES:
+        raise TensorMTError(f"{count} resamples: expected at least 1 and at most {_MAX_SAMPLES:,}")
     pairs = [
         (a, b)
         for place, a in enumerate(names if all_pairs else names[:1])
@@ -100,26 +120,26 @@ def compare(
     ]
     results = []
     for spec, metric in statistics.metrics.items():
-        found = statistics.tables[spec].to(torch.float64)
-        tables = dict(zip(names, found, strict=True))
+        tables = dict(zip(names, statistics.tables[spec].to(torch.float64), strict=True))
         scores = {
             name: float(metric.score(table.sum(0), segment=False)) for name, table in tables.items()
         }
-        draw = _bootstrap if test == "bs" else _randomise
-        drawn = draw(tables, metric, scores, pairs, count, seed, sacrebleu_p)
-        corrected = holm([p for p, _ in drawn])
-        for (a, b), (p, spread), p_holm in zip(pairs, drawn, corrected, strict=True):
-            results.append(Comparison(spec, a, b, scores[a], scores[b], p, p_holm, *spread))
+        run = _bootstrap if test == "bs" else _randomize
+        found = run(tables, metric, scores, pairs, count, seed, sacrebleu_p)
+        corrected = holm([p for p, _ in found])
+        for (a, b), (p, interval), p_holm in zip(pairs, found, corrected, strict=True):
+            results.append(Comparison(spec, a, b, scores[a], scores[b], p, p_holm, *interval))
     return results
 
 
-Found = list[tuple[float, tuple[float | None, ...]]]
-Tables = Mapping[str, Tensor]
-Pairs = Sequence[tuple[str, str]]
+# For each pair of systems the p-value, and mean, half width, low and high of the interval.
+_Found = list[tuple[float, tuple[float | None, ...]]]
+_Tables = Mapping[str, Tensor]
+_SystemPairs = Sequence[tuple[str, str]]
 
 
 def _weights(segments: int, samples: int, seed: int) -> Iterator[Tensor]:
-    """How often each segment is drawn, float64 [block, N]."""
+    """Draw bootstrap samples: how often each segment is drawn, float64 [block, N]."""
     rng = np.random.default_rng(seed)
     for start in range(0, samples, _BLOCK):
         rows = min(_BLOCK, samples - start)
@@ -130,63 +150,96 @@ def _weights(segments: int, samples: int, seed: int) -> Iterator[Tensor]:
 
 
 def _bootstrap(
-    tables: Tables,
+    tables: _Tables,
     metric: Metric[Any],
     scores: Mapping[str, float],
-    pairs: Pairs,
+    pairs: _SystemPairs,
     n: int,
     seed: int,
     sacrebleu_p: bool,
-) -> Found:
-    sums = resampled(list(tables.values()), n, seed)
-    drawn = {
+) -> _Found:
+    """Compare pairs of systems by the paired bootstrap."""
+    sums = bootstrap_sums(list(tables.values()), n, seed)
+    resampled = {
         name: metric.score(rows, segment=False) for name, rows in zip(tables, sums, strict=True)
     }
-    found: Found = []
+    found: _Found = []
     for a, b in pairs:
         if sacrebleu_p:
-            gaps = (drawn[b] - drawn[a]).abs()
+            gaps = (resampled[b] - resampled[a]).abs()
             p = _sacrebleu_p(gaps - gaps.mean(), scores[a], scores[b])
         else:
-            p = gap_p_value(drawn[a], drawn[b], scores[a], scores[b], len(tables[a]))
-        low, high = interval(drawn[b])
-        found.append((p, (float(drawn[b].sort().values.mean()), (high - low) / 2, low, high)))
+            p = difference_p_value(resampled[a], resampled[b], scores[a], scores[b], len(tables[a]))
+        low, high = percentile_interval(resampled[b])
+        mean = float(resampled[b].sort().values.mean())
+        found.append((p, (mean, (high - low) / 2, low, high)))
     return found
 
 
-def resampled(tables: Sequence[Tensor], samples: int, seed: int = SEED) -> list[Tensor]:
-    """Sums of statistics [N,K] over the same bootstrap samples, float64 [S,K] for each table."""
+def bootstrap_sums(tables: Sequence[Tensor], samples: int, seed: int = SEED) -> list[Tensor]:
+    """Sum statistics over bootstrap samples of segments.
+
+    Args:
+        tables: Statistics [N,K] of the same N segments; K may differ.
+        samples: Number of samples S.
+        seed: Seed of the random numbers.
+
+    Returns:
+        For each table the sums, float64 [S,K].
+
+    >>> [sums] = bootstrap_sums([torch.ones(5, 1)], 3)
+    >>> sums.tolist()
+    [[5.0], [5.0], [5.0]]
+    """
     joined = torch.cat([table.to(torch.float64) for table in tables], 1)
     sums = torch.cat([weights @ joined for weights in _weights(len(joined), samples, seed)])
     return list(torch.split(sums, [table.shape[1] for table in tables], 1))
 
 
-def interval(drawn: Tensor) -> tuple[float, float]:
-    """The 95% interval of a score drawn [S] times."""
-    ordered = drawn.sort().values
-    edge = len(drawn) // 40
-    return float(ordered[edge]), float(ordered[len(drawn) - edge - 1])
+def percentile_interval(scores: Tensor) -> tuple[float, float]:
+    """Compute the 95% percentile interval of bootstrap scores [S].
+
+    >>> percentile_interval(torch.arange(1000.0))
+    (25.0, 974.0)
+    """
+    ordered = scores.sort().values
+    edge = len(scores) // 40
+    return float(ordered[edge]), float(ordered[len(scores) - edge - 1])
 
 
-def gap_p_value(drawn: Tensor, others: Tensor, score: float, other: float, segments: int) -> float:
-    """p of the gap between two systems whose scores were drawn [S] times together."""
-    gaps = others - drawn
-    return _of_few(_p_value((gaps - gaps.mean()).abs(), score, other), segments)
+def difference_p_value(
+    first: Tensor, second: Tensor, score: float, other: float, segments: int
+) -> float:
+    """Compute the bootstrap p-value of the difference between two systems.
+
+    Args:
+        first: Bootstrap scores of the first system [S].
+        second: Bootstrap scores of the second system [S], of the same samples.
+        score: Score of the first system.
+        other: Score of the second system.
+        segments: Number of segments.
+
+    Returns:
+        The two-sided p-value, corrected for few segments.
+    """
+    gaps = second - first
+    return _correct_for_few(_p_value((gaps - gaps.mean()).abs(), score, other), segments)
 
 
-def _randomise(
-    tables: Tables,
+def _randomize(
+    tables: _Tables,
     metric: Metric[Any],
     scores: Mapping[str, float],
-    pairs: Pairs,
+    pairs: _SystemPairs,
     n: int,
     seed: int,
     sacrebleu_p: bool,
-) -> Found:
-    found: Found = []
+) -> _Found:
+    """Compare pairs of systems by approximate randomization."""
+    found: _Found = []
     segments = len(next(iter(tables.values())))
     for a, b in pairs:
-        # every pair draws from the seed, as sacrebleu does for every system
+        # Every pair starts from the seed, as every system does in sacrebleu.
         rng = np.random.default_rng(seed)
         both = tables[a].sum(0) + tables[b].sum(0)
         parts = []
@@ -202,29 +255,29 @@ def _randomise(
 
 
 def _p_value(gaps: Tensor, one: float, other: float) -> float:
-    """Share of resamples with a gap at least as large as the real one, which itself counts.
+    """Return the share of resamples at least as large as the observed difference, which counts.
 
-    Gaps that are equal on paper differ by rounding: a margin lets them count.
+    A tolerance makes differences count that are equal up to rounding.
     """
-    real = abs(one - other) - 1e-10 * max(abs(one), abs(other))
-    return (int((gaps >= real).sum()) + 1) / (len(gaps) + 1)
+    observed = abs(one - other) - 1e-10 * max(abs(one), abs(other))
+    return (int((gaps >= observed).sum()) + 1) / (len(gaps) + 1)
 
 
 def _sacrebleu_p(gaps: Tensor, one: float, other: float) -> float:
-    """Share of resamples with a larger gap; one is added to both counts.
+    """Return the share of resamples with a larger difference; one is added to both counts.
 
-    Systems with equal scores have p = 1 (sacrebleu counts no larger gap there and says 1/(n+1)).
+    Systems with equal scores have p = 1 (sacrebleu finds no larger difference and gives 1/(n+1)).
     """
     if one == other:
         return 1.0
     return (int((gaps > abs(one - other)).sum()) + 1) / (len(gaps) + 1)
 
 
-def _of_few(p: float, segments: int) -> float:
-    """Correct a two-sided bootstrap p for the number of segments n.
+def _correct_for_few(p: float, segments: int) -> float:
+    """Correct a two-sided bootstrap p-value for the number of segments n.
 
-    The spread of a bootstrap is too narrow by √((n-1)/n), and its tails are a normal's in place of
-    Student's t: Hesterberg's expanded percentile interval, read backwards.
+    Bootstrap distributions are too narrow by √((n-1)/n) and have the tails of a normal instead of
+    Student's t distribution: this is the inverse of Hesterberg's expanded percentile interval.
     """
     from scipy import stats
 
@@ -234,8 +287,22 @@ def _of_few(p: float, segments: int) -> float:
     return float(2 * stats.t.sf(z, segments - 1))
 
 
-def corrected(values: Sequence[float], method: str) -> list[float]:
-    """Correct p-values for their number: "holm", "bh" (Benjamini–Hochberg) or "none"."""
+def correct_p_values(values: Sequence[float], method: str) -> list[float]:
+    """Correct p-values for multiple comparisons.
+
+    Args:
+        values: p-values; NaN is kept and not counted.
+        method: "holm", "bh" (Benjamini–Hochberg) or "none".
+
+    Returns:
+        Corrected p-values in the same order.
+
+    Raises:
+        TensorMTError: If the method is unknown.
+
+    >>> correct_p_values([0.01, 0.5, 0.02], "holm")
+    [0.03, 0.5, 0.04]
+    """
     if method not in CORRECTIONS:
         raise TensorMTError(f"no correction named {method!r}: use one of {', '.join(CORRECTIONS)}")
     known = [p for p in values if not math.isnan(p)]
@@ -251,7 +318,11 @@ def corrected(values: Sequence[float], method: str) -> list[float]:
 
 
 def holm(values: Sequence[float]) -> list[float]:
-    """Holm's step-down correction of p-values for several comparisons."""
+    """Correct p-values for multiple comparisons by Holm's step-down procedure.
+
+    >>> holm([0.01, 0.04])
+    [0.02, 0.04]
+    """
     order = sorted(range(len(values)), key=values.__getitem__)
     corrected, worst = [0.0] * len(values), 0.0
     for rank, place in enumerate(order):

@@ -1,10 +1,10 @@
-"""What is given from Python, checked at the door: every argument by its kind, in one sentence.
+"""Argument validation by a decorator.
 
-    @given(scores=numbers("systems", "segments"), grouping=one_of(GROUPINGS), seed=whole())
+    @validate(scores=tensor_of("systems", "segments"), grouping=one_of(GROUPINGS), seed=integer())
     def agreement(scores, grouping, seed): …
 
-A kind is a function of a value and its name that gives the value, or says in a TensorMTError what
-was expected. Arguments that are not named are left alone; how many there are, Python checks.
+A check is a function from a value and its name to the value; it raises a TensorMTError that says
+what was expected. Arguments without a check are passed on unchanged.
 """
 
 from __future__ import annotations
@@ -23,28 +23,34 @@ from tensormt.errors import OutOfRange, TensorMTError
 from tensormt.kernels.backend import is_readable, on_cpu
 from tensormt.options import Boolean, Choice, Integer, Number, Option, describe
 
-Kind = Callable[[Any, str], Any]
+Check = Callable[[Any, str], Any]
 P = ParamSpec("P")
 R = TypeVar("R")
 
 _LARGE = 2**63 - 1
 
 
-def validate(**kinds: Kind) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Check the named arguments of a function, those that it has, before it sees them."""
+def validate(**checks: Check) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Return a decorator that checks arguments by name; names that a function lacks are ignored.
+
+    >>> @validate(count=integer(1))
+    ... def repeat(text, count): return text * count
+    >>> repeat("a", 2)
+    'aa'
+    """
 
     def wrap(function: Callable[P, R]) -> Callable[P, R]:
         names = list(inspect.signature(function).parameters)
-        places = [(name, names.index(name), kind) for name, kind in kinds.items() if name in names]
+        places = [(name, names.index(name), own) for name, own in checks.items() if name in names]
 
         @wraps(function)
         def checked(*args: P.args, **kwargs: P.kwargs) -> R:
             given: list[Any] = list(args)
-            for name, place, kind in places:
+            for name, place, check in places:
                 if name in kwargs:
-                    kwargs[name] = kind(kwargs[name], name)
+                    kwargs[name] = check(kwargs[name], name)
                 elif place < len(given):
-                    given[place] = kind(given[place], name)
+                    given[place] = check(given[place], name)
             return function(*given, **kwargs)
 
         return checked
@@ -52,58 +58,58 @@ def validate(**kinds: Kind) -> Callable[[Callable[P, R]], Callable[P, R]]:
     return wrap
 
 
-def _typed(make: Callable[[str], Option]) -> Kind:
-    """The kind of a declared option."""
+def _check_option(make: Callable[[str], Option]) -> Check:
+    """The check of a declared option."""
     return lambda value, name: make(name).check(value)
 
 
 def boolean(value: Any, name: str) -> Any:
-    """True or False."""
+    """Check that a value is True or False."""
     return Boolean(name=name, default=False).check(value)
 
 
 def string(value: Any, name: str) -> Any:
-    """A text."""
+    """Check that a value is a string."""
     return Option(name=name, default="").check(value)
 
 
-def integer(low: int = 0, high: int = _LARGE) -> Kind:
-    """A whole number of a range."""
-    return _typed(lambda name: Integer("", low, high, name=name, default=low))
+def integer(low: int = 0, high: int = _LARGE) -> Check:
+    """Return a check for integers from `low` to `high`."""
+    return _check_option(lambda name: Integer("", low, high, name=name, default=low))
 
 
-def number(low: float, high: float, above: bool = False) -> Kind:
-    """A finite number of a range; above: the lower end itself is left out."""
+def number(low: float, high: float, above: bool = False) -> Check:
+    """Return a check for finite numbers from `low` (excluded if `above`) to `high`."""
     return lambda value, name: float(
         Number("", low, high, above, name=name, default=low).check(value)
     )
 
 
-def one_of(names: Iterable[str]) -> Kind:
-    """A name of a list."""
+def one_of(names: Iterable[str]) -> Check:
+    """Return a check for strings of a list."""
     known = tuple(names)
-    return _typed(lambda name: Choice("", known, name=name, default=""))
+    return _check_option(lambda name: Choice("", known, name=name, default=""))
 
 
-def optional(kind: Kind) -> Kind:
-    """None, or what the kind takes."""
-    return lambda value, name: None if value is None else kind(value, name)
+def optional(check: Check) -> Check:
+    """Return a check that also accepts None."""
+    return lambda value, name: None if value is None else check(value, name)
 
 
 def on_device(value: Any, name: str) -> torch.device:
-    """A device, or its name."""
+    """Check that a value is a device or its name, and return the device."""
     return resolve_device(value)
 
 
 def file_name(value: Any, name: str) -> Any:
-    """The name of a file."""
+    """Check that a value is a file name."""
     if not isinstance(value, str | PathLike) or "\0" in str(value):
         raise TensorMTError(f"{name} is {describe(value)}, expected the name of a file")
     return value
 
 
 def function(value: Any, name: str) -> Any:
-    """Something that can be called."""
+    """Check that a value is callable."""
     if not callable(value):
         raise TensorMTError(f"{name} is {describe(value)}, expected a function")
     return value
@@ -113,18 +119,24 @@ def _real(value: Tensor) -> bool:
     return not (value.is_complex() or value.dtype == torch.bool or value.is_quantized)
 
 
-# what a tensor may hold, in words, and whether one does
-_HOLDS: dict[str, Callable[[Tensor], bool]] = {
+# kinds of values of a tensor, and their tests
+_VALUES: dict[str, Callable[[Tensor], bool]] = {
     "numbers": _real,
     "whole numbers": lambda value: _real(value) and not value.is_floating_point(),
     "truth values": lambda value: value.dtype == torch.bool,
 }
 
 
-def tensor_of(*axes: str, kind: str = "numbers", more: bool = False) -> Kind:
-    """A tensor of numbers, "whole numbers" or "truth values" with these axes.
+def tensor_of(*axes: str, kind: str = "numbers", more: bool = False) -> Check:
+    """Return a check for tensors.
 
-    more: with any axes before them.
+    Args:
+        axes: Names of the dimensions.
+        kind: "numbers", "whole numbers" (integers) or "truth values" (booleans).
+        more: Whether there may be further dimensions before `axes`.
+
+    >>> tensor_of("B", "T")(torch.zeros(2, 3), "x").shape
+    torch.Size([2, 3])
     """
     shown = f"[{', '.join(('...', *axes) if more else axes)}]"
 
@@ -135,7 +147,7 @@ def tensor_of(*axes: str, kind: str = "numbers", more: bool = False) -> Kind:
                 "torch.tensor(…)"
             )
         fits = value.dim() >= len(axes) if more else value.dim() == len(axes)
-        if not (_HOLDS[kind](value) and fits and is_readable(value)):
+        if not (_VALUES[kind](value) and fits and is_readable(value)):
             raise TensorMTError(f"{name} is {describe(value)}, expected {kind} {shown}")
         return value
 
@@ -143,17 +155,23 @@ def tensor_of(*axes: str, kind: str = "numbers", more: bool = False) -> Kind:
 
 
 def count_weights(value: Any, name: str) -> Any:
-    """A tensor of truth values, or of whole numbers from 0: how often each item counts."""
+    """Check that a value is a tensor of booleans or of integers from 0: weights of items."""
     if isinstance(value, Tensor) and value.dtype == torch.bool and value.layout == torch.strided:
         return value
     times: Tensor = tensor_of(kind="whole numbers", more=True)(value, name)
     if on_cpu(times) and bool((times < 0).any()):
-        raise TensorMTError(f"{name} holds {int(times.min())}: nothing counts less than 0 times")
+        raise TensorMTError(f"{name} contains {int(times.min())}: expected at least 0")
     return times
 
 
-def list_of(kind: type[Any], what: str, least: int = 1) -> Kind:
-    """A sequence of at least so many objects of a class; what: how they are made."""
+def list_of(kind: type[Any], what: str, least: int = 1) -> Check:
+    """Return a check for sequences.
+
+    Args:
+        kind: Class of the elements.
+        what: Description of the elements in messages.
+        least: Smallest number of elements.
+    """
     single = f"{what}: pass a list of them"
 
     def check(value: Any, name: str) -> Sequence[Any]:
@@ -161,34 +179,50 @@ def list_of(kind: type[Any], what: str, least: int = 1) -> Kind:
             raise TensorMTError(f"{name} is {describe(value)}, expected {single}")
         try:
             found = value if isinstance(value, Sequence) else list(value)
-        except TypeError:  # an array of no dimension
+        except TypeError:  # a 0-dimensional array
             raise TensorMTError(f"{name} is {describe(value)}, expected {single}") from None
         for place, item in enumerate(found):
             if not isinstance(item, kind):
                 raise TensorMTError(f"{name}[{place}] is {describe(item)}, expected {what}")
         if len(found) < least:
-            raise TensorMTError(f"{name} holds {len(found)}, expected at least {least}: {what}")
+            raise TensorMTError(
+                f"{name} has {len(found)} elements, expected at least {least}: {what}"
+            )
         return found
 
     return check
 
 
 def resolve_index(index: Any, count: int, what: str) -> slice | Tensor:
-    """The places that an index means among so many: a slice from low to high, or int64 [n].
+    """Resolve an index of a sequence.
 
-    A number, a slice, a list or tensor of numbers (from behind below 0), or a mask bool [count].
+    Args:
+        index: Integer, slice, list or tensor of integers (negative: from the end), or mask bool
+            [count].
+        count: Length of the sequence.
+        what: Name of the sequence in messages.
+
+    Returns:
+        A slice from low to high, or positions int64 [n].
+
+    Raises:
+        OutOfRange: If a position does not exist.
+        TensorMTError: If the index is something else.
+
+    >>> resolve_index(-1, 3, "a batch"), resolve_index([0, -1], 3, "a batch").tolist()
+    (slice(2, 3, None), [0, 2])
     """
     if isinstance(index, slice):
         try:
             low, high, step = index.indices(count)
         except (TypeError, ValueError):
-            raise TensorMTError(f"a slice of {what} that is not of whole numbers") from None
+            raise TensorMTError(f"the bounds of a slice of {what} must be integers") from None
         if step == 1:
             return slice(low, max(low, high))
         return torch.tensor(range(low, high, step), dtype=torch.int64, device="cpu")
     if isinstance(index, int) and not isinstance(index, bool):
         if not -count <= index < count:
-            raise OutOfRange(f"there is no number {describe(index)} in {what} of {count}")
+            raise OutOfRange(f"index {describe(index)} is out of range for {what} of {count}")
         return slice(index % count, index % count + 1)
     try:
         if isinstance(index, str | bytes | bool | dict | set) or index is None:
@@ -201,15 +235,15 @@ def resolve_index(index: Any, count: int, what: str) -> slice | Tensor:
             raise TypeError
     except (TypeError, ValueError, RuntimeError, OverflowError):
         raise TensorMTError(
-            f"{describe(index)} chooses nothing of {what}: expected a number, a slice, or a list "
-            "or tensor of numbers or truth values"
+            f"{describe(index)} is not an index of {what}: expected an integer, a slice, or a list "
+            "or tensor of integers or booleans"
         ) from None
     if found.dtype == torch.bool:
         if found.shape != (count,):
             raise OutOfRange(f"a mask of shape {list(found.shape)} for {what} of {count}")
         return found.nonzero()[:, 0]
     found = found.to(torch.int64).reshape(-1)
-    # on other devices indexing itself raises, without a synchronisation here
+    # on other devices indexing itself raises, without a synchronization here
     if on_cpu(found) and bool(((found < -count) | (found >= count)).any()):
-        raise OutOfRange(f"a number out of range for {what} of {count}")
+        raise OutOfRange(f"an index is out of range for {what} of {count}")
     return torch.where(found < 0, found + count, found)

@@ -428,8 +428,8 @@ def calls():
         pooled=False,
     )
     add(
-        "metaeval.agreement",
-        metaeval.agreement,
+        "metaeval.correlate",
+        metaeval.correlate,
         tables,
         **pair,
         statistic="tau_b",
@@ -439,8 +439,8 @@ def calls():
         segments=None,
     )
     add(
-        "metaeval.system_agreement",
-        metaeval.system_agreement,
+        "metaeval.correlate_systems",
+        metaeval.correlate_systems,
         tables,
         human=human[:, 0],
         metric=human[:, 1],
@@ -465,8 +465,8 @@ def calls():
         seed=4,
     )
     add(
-        "metaeval.exchange",
-        metaeval.exchange,
+        "metaeval.pairwise_permutation",
+        metaeval.pairwise_permutation,
         tables,
         human=human,
         metrics=metrics,
@@ -483,7 +483,7 @@ def calls():
         human=human,
         first=metrics[0],
         second=metrics[1],
-        statistic=lambda a, b: metaeval.agreement(a, b),
+        statistic=lambda a, b: metaeval.correlate(a, b),
         units="both",
         two_sided=True,
         **draws,
@@ -501,7 +501,14 @@ def calls():
         **draws,
     )
     rows = {"human": human[:, 0], "metric": human[:, 1]}
-    add("metaeval.theory", metaeval.theory, tables, statistic="pearson", **rows, confidence=0.9)
+    add(
+        "metaeval.correlation_test",
+        metaeval.correlation_test,
+        tables,
+        statistic="pearson",
+        **rows,
+        confidence=0.9,
+    )
     add(
         "metaeval.williams",
         metaeval.williams,

@@ -232,3 +232,30 @@ def test_nobody_asks_for_the_class_of_an_input():
             if called == "isinstance":
                 asked = {n.id for n in ast.walk(node.args[1]) if isinstance(n, ast.Name)}
                 assert not asked & kinds, f"{name}, line {node.lineno}: isinstance of {asked}"
+
+
+# folders, and modules of the package itself (""), in which modules without a test of their name are
+# still allowed: shorten this list, never lengthen it
+UNTESTED = ["", "combined", "metaeval", "ngram", "qarla", "reporting", "syntax", "trees"]
+# modules that have nothing to test
+DATA_ONLY = {"version", "__main__", "qarla.stopwords"}
+
+
+def test_every_module_has_a_test_of_its_name():
+    """tests/FOLDER/test_MODULE.py, so that the tests of a module are found beside each other."""
+    tests = ROOT.parent / "tests"
+    for name, path in modules():
+        folder, _, module = name.rpartition(".")
+        if path.name == "__init__.py" or name in DATA_ONLY or folder in UNTESTED:
+            continue
+        expected = tests / folder / f"test_{module}.py"
+        assert expected.exists(), f"{name}: write {expected.relative_to(ROOT.parent)}"
+
+
+def test_no_test_changes_a_size_of_the_package():
+    """Sizes are arguments with a default: a test passes a small one instead of patching it."""
+    pattern = re.compile(r"setattr\(\s*[\w.]+,\s*[\"']_?[A-Z][A-Z_]+[\"']")
+    for path in sorted((ROOT.parent / "tests").rglob("test_*.py")):
+        if path.parent.name not in UNTESTED and path.parent != ROOT.parent / "tests":
+            found = pattern.search(path.read_text())
+            assert not found, f"{path}: {found[0]} …"

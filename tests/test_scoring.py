@@ -203,7 +203,7 @@ def test_unusable_home_of_the_cache_is_no_obstacle(tmp_path, monkeypatch):
         cache=None, no_cache=False, parser=Flat(), lang=None, trusted=False, device="cpu"
     )
     trees = tree_source(arguments.tree_options(args))
-    with pytest.warns(UserWarning, match="going on without a parse cache"):
+    with pytest.warns(UserWarning, match="continuing without a parse cache"):
         found = trees(["a"])
     assert found.to_brackets() == ["(S (T1 a))"]
     assert trees(["b"]).to_brackets() == ["(S (T1 b))"]  # and says it once

@@ -14,7 +14,7 @@ import torch
 from sacrebleu.significance import PairedTest
 
 import tensormt as tm
-from tensormt.significance import compare, corrected, holm
+from tensormt.significance import compare, correct_p_values, holm
 from tensormt.statistics import Statistics
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
@@ -131,12 +131,12 @@ def test_holm():
 
 def test_benjamini_hochberg():
     """The worked example by hand: 0.01 · 4/1, 0.013 · 4/2, 0.014 · 4/3, 0.19, minima from above."""
-    found = corrected([0.014, 0.01, 0.19, 0.013], "bh")
+    found = correct_p_values([0.014, 0.01, 0.19, 0.013], "bh")
     assert found == pytest.approx([0.056 / 3, 0.056 / 3, 0.19, 0.056 / 3])
-    assert corrected([0.3, math.nan, 0.02], "holm")[::2] == pytest.approx([0.3, 0.04])
-    assert corrected([0.3, 0.02], "none") == [0.3, 0.02]
+    assert correct_p_values([0.3, math.nan, 0.02], "holm")[::2] == pytest.approx([0.3, 0.04])
+    assert correct_p_values([0.3, 0.02], "none") == [0.3, 0.02]
     with pytest.raises(tm.TensorMTError, match="no correction named 'x'"):
-        corrected([0.1], "x")
+        correct_p_values([0.1], "x")
 
 
 # ---------------------------------------------------------------- tests that can be trusted

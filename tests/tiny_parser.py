@@ -33,5 +33,5 @@ def write(folder, seed=2, **more):
     made = model.build_dependency(found)
     for weight in made.parameters():
         torch.nn.init.normal_(weight, std=0.5)
-    checkpoint.save(folder, made, found)
+    checkpoint.save_model(folder, made, found)
     return found

@@ -53,6 +53,11 @@ class Mean(CombinedMetric):
         self._sizes: list[int] = [metric.width - 1 for metric in self.metrics]
 
     @property
+    def integer(self) -> bool:  # type: ignore[override]
+        """Whether the statistics of all members are counts."""
+        return all(metric.integer for metric in self.metrics)
+
+    @property
     def width(self) -> int:
         """The number of statistics: one, and what the members have besides."""
         return 1 + sum(self._sizes)

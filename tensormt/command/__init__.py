@@ -1,1 +1,3 @@
-"""The command line: one module a subcommand, each with `add(subparsers)` and `run(args)`."""
+"""The command line: one module per command, with `DESCRIPTION`, `EXAMPLES`, `add_arguments(parser)`
+and `run(args)`; `tensormt.command.main` lists the commands.
+"""

@@ -1,4 +1,4 @@
-"""What commands share: files, metrics, parser, device, cache, progress, and how they are loaded."""
+"""Arguments that several commands have, and how files, metrics and parsers are loaded from them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,7 +15,7 @@ from tensormt.command.progress import Progress, loading
 from tensormt.data.tables import printable
 from tensormt.errors import TensorMTError
 
-if TYPE_CHECKING:  # torch takes a second to import: only a command that runs needs it
+if TYPE_CHECKING:  # torch is imported only when a command runs
     from tensormt.data.corpus import Corpus
     from tensormt.evaluator import Evaluator
     from tensormt.parser.registry import TextParser
@@ -26,12 +26,13 @@ PARSERS = (
     "'default', 'ud', 'spacy:MODEL', 'stanza:LANG[:DIR]', a folder of train-parser or a supar "
     "checkpoint"
 )
-LANG = "language of the text, such as de: sets parser (ud), tokeniser and sentence splitter"
-_MOST_AT_ONCE = 1_000_000  # segments that --chunk may ask for
+LANG = "language of the text, such as de: sets parser (ud), tokenizer and sentence splitter"
+FORMATS = ("text", "json", "tsv", "latex")
+_MAX_CHUNK = 1_000_000  # largest value of --chunk
 
 
 def add_inputs(parser: argparse.ArgumentParser, default: list[str]) -> None:
-    """Arguments for files, metrics and parsing, as `score` and `compare` have them."""
+    """Add the arguments of the commands on files: inputs, metrics, parsing, chunks."""
     parser.add_argument("refs", nargs="*", metavar="REF", help="reference files ('-': stdin)")
     parser.add_argument(
         "-i",
@@ -39,30 +40,28 @@ def add_inputs(parser: argparse.ArgumentParser, default: list[str]) -> None:
         nargs="+",
         required=True,
         metavar="HYP",
-        help="hypothesis files, a system each",
+        help="hypothesis files, one per system",
     )
     add_metrics(parser, default)
     parser.add_argument(
         "--trees",
         action="store_true",
-        help="all files hold trees: a bracketing a line, .mrg or .conllu",
+        help="all files contain trees: one bracketing per line, .mrg or .conllu",
     )
     parser.add_argument(
         "--group",
         default="sentence",
         metavar="RULE",
-        help="sentences of CoNLL-U that make a segment: sentence (each), blank, newdoc, sent_id, "
-        "or a file with their number a line",
+        help="which CoNLL-U sentences form a segment: sentence (each), blank, newdoc, sent_id, or "
+        "a file with the number of sentences of every segment, one per line",
     )
-    parser.add_argument(
-        "--docs", metavar="FILE", help="a document id for every segment, a line each"
-    )
+    parser.add_argument("--docs", metavar="FILE", help="document id of every segment, one per line")
     add_parsing(parser)
-    parser.add_argument("--chunk", type=int, metavar="N", help="segments at a time")
+    parser.add_argument("--chunk", type=int, metavar="N", help="segments per batch")
 
 
 def add_metrics(parser: argparse.ArgumentParser, default: list[str]) -> None:
-    """The argument that names metrics."""
+    """Add the argument that selects metrics."""
     parser.add_argument(
         "-m",
         "--metrics",
@@ -75,7 +74,7 @@ def add_metrics(parser: argparse.ArgumentParser, default: list[str]) -> None:
 
 
 def add_parsing(parser: argparse.ArgumentParser, *, cache: bool = True) -> None:
-    """Arguments of every command that parses: the parser, its device and cache, the bar."""
+    """Add the arguments of every command that parses: parser, language, device, cache, quiet."""
     parser.add_argument(
         "--parser",
         default="default",
@@ -86,24 +85,29 @@ def add_parsing(parser: argparse.ArgumentParser, *, cache: bool = True) -> None:
     parser.add_argument(
         "--trusted",
         action="store_true",
-        help="open a supar checkpoint although a pickle can run any code",
+        help="load a supar checkpoint, a pickle that can execute arbitrary code",
     )
     parser.add_argument("--device", default="auto", choices=["auto", "cpu", "cuda"])
     if cache:
         parser.add_argument("--cache", metavar="DIR", help="folder of the parse cache")
-        parser.add_argument("--no-cache", action="store_true", help="keep no parses for later")
+        parser.add_argument("--no-cache", action="store_true", help="do not cache parses")
     parser.add_argument("-q", "--quiet", action="store_true", help="no progress bar")
 
 
+def add_format(parser: argparse.ArgumentParser, formats: Sequence[str] = FORMATS) -> None:
+    """Add the argument that selects the output format; the first one is the default."""
+    parser.add_argument("-f", "--format", default=formats[0], choices=formats)
+
+
 def choose_device(name: str) -> str:
-    """The device that --device names: auto is CUDA where there is one."""
+    """Return the type of the device that --device selects; auto: CUDA if available."""
     from tensormt.devices import resolve_device
 
     return resolve_device(name).type
 
 
 def load_parser(args: argparse.Namespace, **rules: Any) -> TextParser:
-    """The parser that the arguments name, on their device."""
+    """Open the parser that the arguments select, on their device."""
     with loading("the parser", quiet=args.quiet):
         from tensormt.parser.registry import open_parser
 
@@ -112,18 +116,18 @@ def load_parser(args: argparse.Namespace, **rules: Any) -> TextParser:
 
 
 class ParseProgress:
-    """Shows on a progress bar how many texts have been parsed, while a chunk is under way."""
+    """Shows the number of parsed texts on a progress bar while a chunk is processed."""
 
     def __init__(self) -> None:
         self._bar: Progress | None = None
         self._parsed = 0
 
     def show_on(self, bar: Progress) -> None:
-        """Show the number on this bar from now on."""
+        """Show the number on this bar."""
         self._bar = bar
 
     def __call__(self, count: int) -> None:
-        """Count more parsed texts."""
+        """Add to the number of parsed texts."""
         self._parsed += count
         if self._bar is not None:
             parsed = f"{self._parsed:,} texts parsed" if self._parsed else "loading the parser"
@@ -131,11 +135,11 @@ class ParseProgress:
 
 
 def tree_options(args: argparse.Namespace, progress: Any = None) -> TreeOptions:
-    """How texts are parsed, as the arguments say."""
+    """Return the options of parsing that the arguments select."""
     from tensormt.trees.sources import TreeOptions
 
     strict = bool(args.cache or args.no_cache)
-    # the user's own folder: where it cannot be used, the run goes on without
+    # the default folder is optional: if it is unusable, the run continues without a cache
     cache = args.cache if strict else default_cache()
     return TreeOptions(
         args.parser, args.lang, args.trusted, cache, strict_cache=strict, progress=progress
@@ -143,7 +147,7 @@ def tree_options(args: argparse.Namespace, progress: Any = None) -> TreeOptions:
 
 
 def default_cache() -> str:
-    """The folder of parses where none is named."""
+    """Return the default folder of the parse cache."""
     base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     return os.path.join(base, "tensormt", "parses")
 
@@ -151,7 +155,7 @@ def default_cache() -> str:
 def make_evaluator(
     args: argparse.Namespace, metrics: Any = None, trees: Any = None, progress: Any = None
 ) -> Evaluator:
-    """The evaluator of the arguments: metrics, source of trees, device, all checked."""
+    """Make the evaluator that the arguments select; metrics and options are checked here."""
     with loading("metrics", quiet=args.quiet):
         from tensormt.evaluator import Evaluator
 
@@ -160,73 +164,71 @@ def make_evaluator(
         return Evaluator(chosen, source, choose_device(args.device))
 
 
-class Job(NamedTuple):
-    """What a command on files works with."""
+class CommandInputs(NamedTuple):
+    """The inputs of a command on files."""
 
     corpus: Any  # Corpus of files, or Segments of a judged set
     evaluator: Evaluator
-    names: dict[str, str]  # system → how it is shown
-    size: int  # segments at a time
+    names: dict[str, str]  # system → displayed name
+    size: int  # segments per chunk
     parsing: ParseProgress
 
 
-def load(args: argparse.Namespace) -> Job:
+def load(args: argparse.Namespace) -> CommandInputs:
     """Check metrics and options, then open the files."""
     from tensormt.data.corpus import open_corpus
     from tensormt.data.files import Spool
 
-    if args.chunk is not None and not 1 <= args.chunk <= _MOST_AT_ONCE:
-        raise TensorMTError(
-            f"--chunk {args.chunk}: expected a whole number from 1 to {_MOST_AT_ONCE:,}"
-        )
+    if args.chunk is not None and not 1 <= args.chunk <= _MAX_CHUNK:
+        raise TensorMTError(f"--chunk {args.chunk}: expected an integer from 1 to {_MAX_CHUNK:,}")
     parsing = ParseProgress()
     if args.trees:
-        spool = Spool()  # what a pipe holds is seen from its beginning
+        spool = Spool()  # pipes are copied, since the format is recognized by their first lines
         input, refs = ([spool.path(name) for name in names] for names in (args.input, args.refs))
         evaluator = make_evaluator(args, trees=_trees_as_text([*input, *refs]))
         corpus = open_corpus(input, refs, args.docs, trees=True, segments=args.group)
     else:
         evaluator = make_evaluator(args, progress=parsing)
         corpus = open_corpus(args.input, args.refs, args.docs)
-    return job(args, corpus, evaluator, parsing)
+    return make_inputs(args, corpus, evaluator, parsing)
 
 
-def job(
+def make_inputs(
     args: argparse.Namespace,
     corpus: Corpus | Segments,
     evaluator: Evaluator,
     parsing: ParseProgress,
-) -> Job:
-    """What a command works with, given its corpus and evaluator."""
+) -> CommandInputs:
+    """Return the inputs of a command, given its corpus and evaluator."""
     size = args.chunk or evaluator.chunk_size
-    return Job(corpus, evaluator, shown_names(corpus.systems), size, parsing)
+    return CommandInputs(corpus, evaluator, display_names(corpus.systems), size, parsing)
 
 
 def _trees_as_text(paths: list[str]) -> TreesAsText:
-    """The reader of files of trees, CoNLL-U or brackets: all the same."""
-    from tensormt.data.tree_files import form
+    """The reader of tree files, which are all CoNLL-U or all bracketed."""
+    from tensormt.data.tree_files import tree_format
     from tensormt.trees.sources import TreesAsText
 
-    forms = {form(path) == "conllu" for path in paths}
+    forms = {tree_format(path) == "conllu" for path in paths}
     if len(forms) > 1:
-        raise TensorMTError("--trees: some files are CoNLL-U and some are not: give one kind")
+        raise TensorMTError("--trees: some files are CoNLL-U and some are not: use one format")
     return TreesAsText("conllu" if forms == {True} else "brackets")
 
 
 def input_files(args: argparse.Namespace) -> list[str]:
-    """The files that a run reads: no output may take the place of one."""
+    """Return the files that a run reads, which no output may overwrite."""
     named = [*args.input, *args.refs, *([args.docs] if args.docs else []), args.group]
     return [name for name in (*named, args.parser) if name != "-"]
 
 
 def print_message(message: object) -> None:
-    """One line on standard error, with nothing in it that a terminal would obey."""
+    """Print one line on standard error, with control characters escaped."""
     print(f"tensormt: {printable(' '.join(str(message).split()))}", file=sys.stderr)
 
 
 @contextmanager
 def printed_warnings() -> Iterator[None]:
-    """Warnings of the package as one line each on standard error."""
+    """Print warnings as one line each on standard error."""
 
     def show(message: Warning | str, *rest: Any, **more: Any) -> None:
         print_message(message)
@@ -237,10 +239,10 @@ def printed_warnings() -> Iterator[None]:
         yield
 
 
-def shown_names(systems: list[str]) -> dict[str, str]:
-    """System → how it is shown: its file name, or the whole path where two names are equal.
+def display_names(systems: list[str]) -> dict[str, str]:
+    """Map systems to displayed names: the file name, or the path if two file names are equal.
 
-    A name that comes from within a file, such as sysid="a/b", stays whole.
+    A name that comes from the contents of a file, such as sysid="a/b", is not shortened.
     """
     short = [Path(system).name if os.path.exists(system) else system for system in systems]
     return {

@@ -1,4 +1,4 @@
-"""`tensormt compare`: does the difference between systems mean anything?"""
+"""`tensormt compare`: paired significance tests between systems."""
 
 from __future__ import annotations
 
@@ -12,33 +12,27 @@ from tensormt.command import arguments
 from tensormt.command.progress import Progress
 from tensormt.data import tables
 
-if TYPE_CHECKING:  # torch takes a second to import: only a command that runs needs it
+if TYPE_CHECKING:  # torch is imported only when the command runs
     from tensormt.metric import Metric
     from tensormt.significance import Comparison
 
-# The library's numbers, written again so that --help need not import torch; a test compares them.
+# The defaults of the library, repeated so that --help does not import torch; a test compares them.
 SAMPLES = {"bs": 1000, "ar": 10000}
 SEED = 12345
 
+DESCRIPTION = "Compare systems with a paired test on any of the metrics."
 EXAMPLES = """
 examples:
   tensormt compare ref.txt -i baseline.txt system.txt -m bleu stm
   tensormt compare ref.txt -i a.txt b.txt c.txt --all-pairs --paired-ar -f json
 
-The first system is the baseline. p is the chance of a difference this large between systems that
-are equal; p (Holm) is corrected for the number of comparisons with the same metric.
+The first system is the baseline. p is the probability of a difference at least this large if the
+systems are equal; p (Holm) is corrected for the number of comparisons with the same metric.
 """
 
 
-def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the subcommand."""
-    parser = subparsers.add_parser(
-        "compare",
-        help="is one system better than another?",
-        description="Compare systems with a paired test on any of the metrics.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
     arguments.add_inputs(parser, ["bleu", "stm", "hwcm"])
     tests = parser.add_mutually_exclusive_group()
     tests.add_argument(
@@ -56,20 +50,19 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
         const="ar",
         help=f"approximate randomisation, {SAMPLES['ar']} trials",
     )
-    parser.add_argument("--all-pairs", action="store_true", help="every system against every other")
+    parser.add_argument("--all-pairs", action="store_true", help="compare all pairs of systems")
     parser.add_argument(
         "--sacrebleu-p",
         action="store_true",
-        help="p-values as sacrebleu counts them: to repeat old numbers, not to be trusted",
+        help="p-values as computed by sacrebleu, to reproduce published numbers",
     )
     parser.add_argument("--samples", type=int, metavar="N", help="number of resamples or trials")
     parser.add_argument("--seed", type=int, default=SEED, metavar="N", help=f"(default {SEED})")
-    parser.add_argument("-f", "--format", default="text", choices=["text", "json", "tsv", "latex"])
-    parser.set_defaults(run=run)
+    arguments.add_format(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Compute the statistics of all segments, compare, print."""
+    """Compute the statistics of all segments, compare the systems and print the results."""
     from tensormt.significance import compare
     from tensormt.statistics import Statistics
 
@@ -100,7 +93,7 @@ def _report(
     metrics: Mapping[str, Metric[Any]],
     signatures: dict[str, str],
 ) -> str:
-    from tensormt.command.score import cell
+    from tensormt.command.score import format_score
 
     samples = args.samples or SAMPLES[args.test]
     if args.format == "json":
@@ -112,27 +105,26 @@ def _report(
     table = [[*head, "p (Holm)"]]
     for result in results:
         metric = metrics[result.metric]
-        interval = (
-            ""
-            if result.mean is None
-            else f"{cell(metric, result.mean)} ± {cell(metric, result.width or 0.0)}"
-        )
+        interval = ""
+        if result.mean is not None:
+            width = format_score(metric, result.width or 0.0)
+            interval = f"{format_score(metric, result.mean)} ± {width}"
         table.append(
             [
                 result.metric,
                 result.baseline,
                 result.system,
-                cell(metric, result.baseline_score),
-                cell(metric, result.score),
+                format_score(metric, result.baseline_score),
+                format_score(metric, result.score),
                 interval,
                 f"{result.p:.4f}",
                 f"{result.p_holm:.4f}",
             ]
         )
     if args.format != "text":
-        return tables.formatted(table, args.format)
+        return tables.format_table(table, args.format)
     name = "paired bootstrap" if args.test == "bs" else "approximate randomisation"
     note = f"{name}, {samples} resamples, seed {args.seed}"
     if args.sacrebleu_p:
-        note += ", p as sacrebleu's"
-    return "\n".join([tables.aligned(table), "", note, *signatures.values()])
+        note += ", p-values as in sacrebleu"
+    return "\n".join([tables.text_table(table), "", note, *signatures.values()])

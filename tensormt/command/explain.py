@@ -15,31 +15,24 @@ if TYPE_CHECKING:  # torch takes a second to import: only a command that runs ne
     from tensormt.prepared import PreparedTexts
     from tensormt.reporting.explained import Explained
 
+DESCRIPTION = "Print the items of a segment that metrics counted as matched."
 EXAMPLES = """
 examples:
   tensormt explain ref1.txt ref2.txt -i hyp.txt --segment 3
-  tensormt explain ref.txt -i hyp.txt -m hwcm bleu --segment 3 --all    # unmatched ones too
+  tensormt explain ref.txt -i hyp.txt -m hwcm bleu --segment 3 --all    # also items without a match
   tensormt explain ref.ptb -i hyp.ptb --trees -m stm tkm --segment 1 -f json
 
-Segments are counted from 1. Of k equal items of which the references hold c, the first c count;
-the number of counted items is the clipped count of the metric's statistics.
+Segments are numbered from 1. If an item occurs k times and c times in the references, the first c
+occurrences count; the number of counted items is the clipped count of the metric's statistics.
 """
 
 
-def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the subcommand."""
-    parser = subparsers.add_parser(
-        "explain",
-        help="what was matched in a segment",
-        description="Print the items of a segment that metrics counted as matched.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
     arguments.add_inputs(parser, ["bleu", "stm", "hwcm"])
     parser.add_argument("--segment", type=int, default=1, metavar="N", help="(default 1)")
     parser.add_argument("--all", action="store_true", help="unmatched items too")
-    parser.add_argument("-f", "--format", default="text", choices=["text", "json"])
-    parser.set_defaults(run=run)
+    arguments.add_format(parser, ("text", "json"))
 
 
 def run(args: argparse.Namespace) -> int:
@@ -79,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _explained(evaluator: Evaluator, texts: PreparedTexts, spec: str) -> list[Explained | None]:
-    """What was matched, for each system; None where the metric does not say it."""
+    """Return what was matched for each system; None if the metric cannot explain it."""
     from tensormt.reporting.explained import by_segment
 
     try:
@@ -89,9 +82,9 @@ def _explained(evaluator: Evaluator, texts: PreparedTexts, spec: str) -> list[Ex
 
 
 def _block(spec: str, score: float, found: Explained | None, everything: bool) -> str:
-    """The items of one metric, a line for each different one."""
+    """Format the items of one metric, one line per distinct item."""
     if found is None:
-        return f"{spec} {score:.4f}: this metric does not say what it matched"
+        return f"{spec} {score:.4f}: this metric cannot explain its matches"
     return "\n".join([f"{spec} {score:.4f}", *_lines(found, everything)])
 
 
@@ -131,7 +124,7 @@ def _times(count: int) -> str:
 
 
 def _plain(score: float, found: Explained | None) -> dict[str, Any]:
-    """For JSON."""
+    """Return an explanation for JSON."""
     if found is None:
         return {"score": score}
     return {"score": score, **_items(found)}

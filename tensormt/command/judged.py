@@ -1,4 +1,4 @@
-"""What commands on test sets with human scores share: their options and how these are read."""
+"""Arguments of the commands on test sets with human scores (`metaeval`, `qarla`)."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any
 from tensormt.command import arguments
 from tensormt.command.progress import Progress
 
-if TYPE_CHECKING:  # torch takes a second to import: only a command that runs needs it
+if TYPE_CHECKING:  # torch is imported only when a command runs
     from tensormt.metaeval.judged_sets import Selection
     from tensormt.segments import Segments
 
 
 def add_data_options(parser: argparse.ArgumentParser) -> None:
-    """Add what every command on human-judged sets takes."""
+    """Add the arguments of every command on test sets with human scores."""
     parser.add_argument("data", nargs="+", metavar="DATA.jsonl")
     arguments.add_metrics(parser, ["bleu"])
     parser.add_argument(
         "--human",
         nargs="+",
         metavar="SCORE",
-        help="human scores to compare with (default: all but counts n_*)",
+        help="human scores to use (default: all except counts n_*)",
     )
     parser.add_argument(
         "--min-references",
@@ -42,20 +42,20 @@ def add_data_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--trees",
         action="store_true",
-        help="the texts of DATA are trees: bracketings, or sentences of CoNLL-U",
+        help="the texts of DATA are trees: bracketings or CoNLL-U sentences",
     )
     arguments.add_parsing(parser)
 
 
 def selection(args: argparse.Namespace) -> Selection:
-    """Which part of a test set is used."""
+    """Return the part of a test set that the arguments select."""
     from tensormt.metaeval.judged_sets import Selection
 
     return Selection(args.human or (), args.without, args.min_references, args.max_references)
 
 
 def trees_for(args: argparse.Namespace, segments: Segments) -> Any:
-    """The trees that the texts of a test set are, with --trees; None: a parser makes them."""
+    """Return the reader of texts that are trees (--trees); None: the texts are parsed."""
     if not args.trees:
         return None
     from tensormt.trees.sources import TreesAsText
@@ -66,8 +66,8 @@ def trees_for(args: argparse.Namespace, segments: Segments) -> Any:
     return TreesAsText(form, f"{args.data[0]}, ")
 
 
-class parsing:
-    """A progress bar that counts parsed texts, where an evaluator reads trees."""
+class ParsingBar:
+    """Context manager: a progress bar that counts parsed texts."""
 
     def __init__(self, args: argparse.Namespace, progress: arguments.ParseProgress) -> None:
         self._bar = Progress(None, "parse", "texts", quiet=args.quiet)

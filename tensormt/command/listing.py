@@ -1,4 +1,4 @@
-"""`tensormt list`: the metrics with their options, in words."""
+"""`tensormt list`: the metrics with their options."""
 
 from __future__ import annotations
 
@@ -7,19 +7,16 @@ import argparse
 from tensormt.options import format_value
 from tensormt.registry import MEANS, metrics
 
+DESCRIPTION = "List the metrics with their options and defaults, written as NAME:option=value."
+EXAMPLES = ""
 
-def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the subcommand."""
-    parser = subparsers.add_parser(
-        "list",
-        help="metrics with their options",
-        description="The metrics with their options and defaults; write them as NAME:option=value.",
-    )
-    parser.set_defaults(run=run)
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command: there are none."""
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print a block for each metric: its options with default, meaning and possible values."""
+    """Print every metric and its options with default, description and possible values."""
     for name, metric in metrics():
         print(f"{name:5} {metric.summary}")
         for option in metric.options():
@@ -27,8 +24,8 @@ def run(args: argparse.Namespace) -> int:
             print(f"      {setting:21} {option.help}: {option.expected}")
         print()
     for name, mean in MEANS.items():
-        print(f"{name:5} the mean that we recommend: {mean}")
+        print(f"{name:5} the recommended mean: {mean}")
     print()
-    print("Options are written behind the name: stm:max_depth=3,balance=f1")
-    print("Also: a+b the mean of two, queen:a+b QARLA's QUEEN, learned:FILE weights of your own")
+    print("Options follow the name: stm:max_depth=3,balance=f1")
+    print("Also: a+b (mean of two metrics), queen:a+b (QARLA's QUEEN), learned:FILE (own weights)")
     return 0

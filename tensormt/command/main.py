@@ -1,7 +1,7 @@
-"""`tensormt`: finds the subcommand, runs it, and turns what goes wrong into one line and a status.
+"""`tensormt`: runs a command, and reports errors in one line with an exit status.
 
-Status 0: done. 2: bad input, with one sentence on standard error. 130 and 143: stopped by Ctrl-C or
-SIGTERM. 141: the reader of standard output went away (`| head`).
+Exit status 0: success. 2: invalid input, with a message of one line on standard error. 130 and 143:
+stopped by Ctrl-C or SIGTERM. 141: standard output was closed (`| head`).
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from tensormt.version import __version__
 if TYPE_CHECKING:
     from sys import UnraisableHookArgs
 
-# command → its module, and what it does in the list of commands
+# command → its module, and its line in the list of commands
 COMMANDS = {
-    "score": ("score", "text in, scores out"),
-    "score-files": ("score_files", "folders of shards, many workers"),
-    "compare": ("compare", "is one system better than another?"),
-    "parse": ("parse", "text to trees"),
+    "score": ("score", "score systems against references"),
+    "score-files": ("score_files", "score folders of Parquet, JSONL or TSV files on many workers"),
+    "compare": ("compare", "test whether one system is better than another"),
+    "parse": ("parse", "parse text into trees"),
     "train-parser": ("train_parser", "train a parser on a treebank"),
-    "metaeval": ("metaeval", "correlation of metrics with human scores"),
+    "metaeval": ("metaeval", "correlate metrics with human scores"),
     "qarla": ("qarla", "QUEEN, KING, JACK and the best set of metrics"),
-    "report": ("report", "a page in the browser: where systems differ, what they match"),
-    "explain": ("explain", "what was matched in a segment"),
-    "list": ("listing", "metrics with their options"),
+    "report": ("report", "write an HTML report: where systems differ, what they match"),
+    "explain": ("explain", "print what was matched in a segment"),
+    "list": ("listing", "list the metrics with their options"),
 }
 
 EXAMPLES = """
@@ -54,20 +54,27 @@ Shell completion: eval "$(tensormt --print-completion bash)" (or zsh, tcsh).
 
 
 class _Stopped(BaseException):
-    """SIGTERM arrived."""
+    """Raised on SIGTERM."""
 
 
 class _Parser(argparse.ArgumentParser):
-    """Complains in one sentence, like everything else."""
+    """Reports errors in one line."""
 
     def error(self, message: str) -> NoReturn:
-        """End with status 2."""
+        """Print the message and exit with status 2."""
         print_message(f"{message[:500]} (see {self.prog} --help)")
         self.exit(2)
 
 
 def build_parser(wanted: Collection[str] | None = None) -> argparse.ArgumentParser:
-    """The parser with all subcommands, or with those wanted: the others are only named."""
+    """Build the argument parser.
+
+    Args:
+        wanted: Commands whose modules are imported; the others are only listed. None: all.
+
+    Returns:
+        A parser whose namespaces have the function `run` of the command.
+    """
     parser = _Parser(
         prog="tensormt",
         description="Syntactic and multi-reference evaluation of machine translation.",
@@ -78,15 +85,24 @@ def build_parser(wanted: Collection[str] | None = None) -> argparse.ArgumentPars
     parser.add_argument("--print-completion", action=_Completion, metavar="SHELL")
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name, (module, summary) in COMMANDS.items():
-        if wanted is None or name in wanted:
-            import_module(f"tensormt.command.{module}").add(subparsers)
-        else:
+        if wanted is not None and name not in wanted:
             subparsers.add_parser(name, help=summary)
+            continue
+        command = import_module(f"tensormt.command.{module}")
+        own = subparsers.add_parser(
+            name,
+            help=summary,
+            description=command.DESCRIPTION,
+            epilog=command.EXAMPLES,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        command.add_arguments(own)
+        own.set_defaults(run=command.run)
     return parser
 
 
 def _wanted(arguments: Sequence[str]) -> Collection[str] | None:
-    """The commands that a command line can be about: only their modules need to be imported."""
+    """The commands that a command line can use: only their modules are imported."""
     first = arguments[0] if arguments else "--help"
     if first in ("-h", "--help", "--version"):
         return ()
@@ -104,7 +120,7 @@ class _Completion(argparse.Action):
         parser.exit(0)
 
 
-_arrived: list[int] = []  # signals that stop the run
+_arrived: list[int] = []  # signals received that stop the run
 
 
 def _stop(number: int, frame: FrameType | None) -> NoReturn:
@@ -113,7 +129,7 @@ def _stop(number: int, frame: FrameType | None) -> NoReturn:
 
 
 def _watch_signals() -> None:
-    """End in one line when a signal comes; a signal that the caller has switched off stays off."""
+    """Handle SIGTERM and SIGINT; a SIGINT that the caller ignores stays ignored."""
     _arrived.clear()
     if threading.current_thread() is threading.main_thread():
         _watch_callbacks()
@@ -123,12 +139,12 @@ def _watch_signals() -> None:
 
 
 def _watch_callbacks() -> None:
-    """A signal that falls into a callback or a `__del__`, where Python drops it, comes again."""
+    """Send a signal again if it arrived in a callback or a `__del__`, where Python drops it."""
     otherwise = sys.unraisablehook
 
     def again(dropped: UnraisableHookArgs) -> None:
         if _arrived and issubclass(dropped.exc_type, KeyboardInterrupt | _Stopped):
-            # a thread without ceremony: nothing is left to do here when it sends the signal
+            # a bare thread, since the hook must return before the signal is sent
             _thread.start_new_thread(_send, (_arrived[-1],))
         else:
             otherwise(dropped)
@@ -137,63 +153,74 @@ def _watch_callbacks() -> None:
 
 
 def _send(number: int) -> None:
-    time.sleep(0.02)  # the callback is over
+    time.sleep(0.02)  # until the callback has returned
     if signal.getsignal(number) is _stop:
         os.kill(os.getpid(), number)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command line; the exit status."""
+    """Run a command line.
+
+    Args:
+        arguments: Arguments without the program's name; None: those of the process.
+
+    Returns:
+        The exit status.
+
+    >>> main(["list"])  # doctest: +ELLIPSIS
+    bleu ...
+    0
+    """
     unraisable = sys.unraisablehook
     try:
         _watch_signals()
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):
-                stream.reconfigure(errors="backslashreplace")  # a terminal that has no ±
+                stream.reconfigure(errors="backslashreplace")  # a terminal that cannot print ±
         given = sys.argv[1:] if arguments is None else list(arguments)
         args = build_parser(_wanted(given)).parse_args(given)
         with printed_warnings():
             status: int = args.run(args)
         sys.stdout.flush()
-        if _arrived:  # a library kept it for itself
+        if _arrived:  # a library caught the exception
             raise _Stopped
         return status
     except BrokenPipeError:
-        # nobody reads standard output any more: leave without a complaint at exit
+        # standard output was closed: avoid a second error at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     except BaseException as error:
-        if _arrived:  # whatever a library made of it
+        if _arrived:  # also if a library raised another exception instead
             if signal.getsignal(_arrived[0]) is _stop:
-                signal.signal(_arrived[0], signal.SIG_IGN)  # impatience adds no second line
+                signal.signal(_arrived[0], signal.SIG_IGN)  # a second Ctrl-C prints nothing more
             stopped = "Ctrl-C" if _arrived[0] == signal.SIGINT else "SIGTERM"
             print_message(f"stopped by {stopped}")
             return 128 + _arrived[0]
-        sentence = _sentence(error)
-        if sentence is None:
+        message = _message(error)
+        if message is None:
             raise
-        print_message(sentence)
+        print_message(message)
         return 2
     finally:
         sys.unraisablehook = unraisable
 
 
-def _sentence(error: BaseException) -> str | None:
-    """What went wrong, for people; None where nobody has foreseen it."""
+def _message(error: BaseException) -> str | None:
+    """The message of an expected error; None: an unexpected one, which keeps its traceback."""
     if isinstance(error, TensorMTError):
         flags = ", ".join(f"--{name.replace('_', '-')}" for name in error.options.split())
         return f"{error} ({flags})" if flags else str(error)
     if isinstance(error, OSError):
         return f"{error.filename or 'output'}: {error.strerror or error}"
     if isinstance(error, MemoryError) or "can't allocate memory" in str(error):
-        return "there is not enough memory for this input: cut it, or try a smaller --chunk"
+        return "not enough memory for this input: split it, or try a smaller --chunk"
     if isinstance(error, RecursionError):
         return "the input is nested too deeply to be read"
     if isinstance(error, UnicodeError):
         return (
-            f"the input holds characters that cannot be encoded: {error.reason}"
+            f"the input contains characters that cannot be encoded: {error.reason}"
             if isinstance(error, UnicodeEncodeError | UnicodeDecodeError)
-            else "the input holds characters that cannot be encoded"
+            else "the input contains characters that cannot be encoded"
         )
     if isinstance(error, OverflowError):
         return f"a number is too large: {error}"

@@ -1,9 +1,8 @@
-"""`tensormt metaeval`: how well metrics agree with people, on a JSONL, score files or folders."""
+"""`tensormt metaeval`: correlation of metrics with human scores of JSONL or score files."""
 
 from __future__ import annotations
 
 import argparse
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,10 +11,11 @@ from tensormt.command import arguments, judged
 from tensormt.errors import TensorMTError
 
 if TYPE_CHECKING:  # torch takes a second to import: only a command that runs needs it
-    from tensormt.metaeval.config import PairwiseTest, Plan, Row
-    from tensormt.metaeval.judged_sets import Judged
-    from tensormt.metaeval.wmt_tables import Table
+    from tensormt.metaeval.config import Config, PairwiseTest, Row
+    from tensormt.metaeval.judged_sets import JudgedSet
+    from tensormt.metaeval.wmt_tables import WMTTable
 
+DESCRIPTION = "Correlate metrics with human scores."
 EXAMPLES = """
 examples:
   tensormt metaeval DATA.jsonl -m bleu stm hwcm --human fluency
@@ -27,10 +27,10 @@ examples:
 
 DATA.jsonl has one segment a line:
   {"doc": ..., "refs": [...], "sys": {NAME: {"hyp": ..., "scores": {"fluency": ...}}}}
-A folder is a test set in mt-metrics-eval's layout (documents, references, system-outputs,
+A folder is a test set in the layout of mt-metrics-eval (documents, references, system-outputs,
 human-scores, metric-scores).
 """
-# The library's names, written again so that --help need not import torch; a test compares them.
+# Names of the library, repeated so that --help does not import torch; a test compares them.
 LEVELS = ("segment", "document", "system", "mean")
 STATISTICS = ("pearson", "spearman", "tau_a", "tau_b", "tau_c", "tau_wmt10", "tau_wmt13",
               "tau_wmt14", "accuracy", "accuracy_ties", "spa")  # fmt: skip
@@ -39,93 +39,82 @@ UNITS = ("both", "systems", "segments", "pairs")
 TABLES = ("wmt22", "wmt23", "wmt24")
 
 
-def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the subcommand."""
-    parser = subparsers.add_parser(
-        "metaeval",
-        help="correlation of metrics with human scores",
-        description="How well metrics agree with people.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
     judged.add_data_options(parser)
     add = parser.add_argument
     add("--orders", type=int, nargs="+", default=[], metavar="N",
-        help="orders, depths or lengths to try for every metric that has one")  # fmt: skip
+        help="orders, depths or lengths of every metric that has one")  # fmt: skip
     add("--scores", nargs="+", default=[], metavar="FILE",
-        help="metric scores in mt-metrics-eval's form; DATA is then human scores")  # fmt: skip
+        help="metric scores in mt-metrics-eval's format; DATA is then human scores")  # fmt: skip
     add("--docs", metavar="FILE", help="document of every segment, for --scores")
     folder = parser.add_argument_group("folders of mt-metrics-eval")
     folder.add_argument("--lp", nargs="+", default=[], metavar="LP", help="language pairs")
     folder.add_argument("--references", nargs="+", default=[], metavar="NAME",
                         help="references to use (default: the first by name)")  # fmt: skip
     folder.add_argument("--stored", nargs="+", metavar="METRIC",
-                        help="of the metrics in metric-scores only these; 'none'")  # fmt: skip
+                        help="stored metrics to use, or 'none' (default: all)")  # fmt: skip
     folder.add_argument("--write-scores", metavar="FOLDER",
-                        help="write our scores as NAME-REF.seg.score and .sys.score")  # fmt: skip
+                        help="write computed scores as NAME-REF.seg.score, .sys.score")  # fmt: skip
     add("--level", nargs="+", default=["segment", "system"], choices=LEVELS,
         help="system: corpus scores; mean: means of segment scores")  # fmt: skip
     add("--statistic", nargs="+", default=["pearson", "spearman", "tau_b"], choices=STATISTICS)
     add("--grouping", default="none", choices=GROUPINGS,
         help="items compared with each other below system level; pooled: WMT's taus")  # fmt: skip
     add("--least-gap", type=float, default=0.0, metavar="X",
-        help="pairs that people set apart by less do not count (DARR: 25)")  # fmt: skip
+        help="leave out pairs whose human scores differ by less (DARR: 25)")  # fmt: skip
     add("--bootstrap", type=int, default=0, metavar="N",
-        help="draws for confidence intervals (0: none)")  # fmt: skip
+        help="number of resamples for confidence intervals (0: none)")  # fmt: skip
     add("--draw", nargs="+", default=["segments"], choices=["segments", "systems"],
-        help="what the bootstrap draws")  # fmt: skip
+        help="what the bootstrap resamples")  # fmt: skip
     add("--confidence", type=float, default=0.95)
-    add("--fisher", action="store_true", help="p-values and intervals of correlations from theory")
+    add("--fisher", action="store_true", help="analytic p-values and intervals of correlations")
     add("--test", nargs="?", const="permutation", choices=["permutation", "williams"],
         help="test the difference of every pair of metrics")  # fmt: skip
-    add("--units", choices=UNITS, help="what the test exchanges between two metrics")
-    add("--permutations", type=int, default=1000, metavar="N", help="exchanges of the test")
-    add("--one-sided", action="store_true", help="p that the first metric is better")
+    add("--units", choices=UNITS, help="what the test swaps between two metrics")
+    add("--permutations", type=int, default=1000, metavar="N", help="permutations of the test")
+    add("--one-sided", action="store_true", help="test whether the first metric is better")
     add("--correction", default="none", choices=["none", "holm", "bh"],
-        help="of p-values for the number of pairs: Holm, Benjamini–Hochberg")  # fmt: skip
+        help="correct p-values for the number of pairs: Holm, Benjamini–Hochberg")  # fmt: skip
     add("--table", choices=TABLES, help="the table of a WMT metrics task, with clusters")
     add("--spa-permutations", type=int, default=1000, metavar="N",
-        help="sign changes behind soft pairwise accuracy (0: normal limit)")  # fmt: skip
-    add("--plots", metavar="FOLDER", help="draw metrics against people and each other")
+        help="sign changes of soft pairwise accuracy (0: normal approximation)")  # fmt: skip
+    add("--plots", metavar="FOLDER", help="write plots of metrics and human scores there")
     add("--seed", type=int, default=12345)
-    add("-f", "--format", default="text", choices=["text", "json", "tsv", "latex"])
-    parser.set_defaults(run=run)
+    arguments.add_format(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the correlation of every metric with every human score."""
-    from tensormt.metaeval.runner import measure, pairwise_tests
+    from tensormt.metaeval.runner import meta_evaluate, pairwise_tests
     from tensormt.metaeval.wmt_tables import make_table
 
     if args.plots:
         from tensormt.figures import check_matplotlib
 
         check_matplotlib()
-    plan = _plan(args)
+    config = _config(args)
     sets = _test_sets(args)
     if args.table:
-        firsts = [parts[0] for parts in sets]
-        table = make_table(firsts, args.table, plan)
+        first_scores = [parts[0] for parts in sets]
+        table = make_table(first_scores, args.table, config)
         if args.plots:
-            _draw(args, sets, table)
-        print(_render_table(args, table, firsts))
+            _plot(args, sets, table)
+        print(_render_table(args, table, first_scores))
         return 0
     rows: list[Row] = []
     tests: list[PairwiseTest] = []
     for parts in sets:
-        human = {own.human_name: own.human for own in parts}
-        official = {own.human_name: own.official for own in parts}
-        given = human, parts[0].metrics, plan, parts[0].documents, official
-        rows += measure(*given)
-        tests += pairwise_tests(*given) if args.test else []
+        rows += meta_evaluate(parts, config)
+        tests += pairwise_tests(parts, config) if args.test else []
     if args.plots:
-        _draw(args, sets, None)
+        _plot(args, sets, None)
     print(_render(args, rows, tests))
     return 0
 
 
-def _test_sets(args: argparse.Namespace) -> list[list[Judged]]:
-    """The language pairs (or the one test set), each once for every human score."""
+def _test_sets(args: argparse.Namespace) -> list[list[JudgedSet]]:
+    """Return for each language pair (or the one test set) one judged set per human score."""
     from tensormt.metaeval import judged_sets
     from tensormt.metaeval.scores import evaluate_metrics
     from tensormt.metaeval.sweep import sweep
@@ -138,15 +127,15 @@ def _test_sets(args: argparse.Namespace) -> list[list[Judged]]:
         if len(args.data) != 1:
             raise TensorMTError(f"{what}, got {len(args.data)}: {' '.join(args.data)}")
     if args.scores:
-        return [judged_sets.judged_score_files(args.data[0], args.scores, args.docs)]
+        return [judged_sets.judged_sets_from_score_files(args.data[0], args.scores, args.docs)]
     if folder and (args.min_references != 1 or args.max_references is not None):
         raise TensorMTError("a folder names its references: choose them with --references")
     metrics, selection = sweep(args.metrics, args.orders), judged.selection(args)
     progress = arguments.ParseProgress()
     if folder:
         evaluator = arguments.make_evaluator(args, metrics, progress=progress)
-        with judged.parsing(args, progress):
-            return judged_sets.judged_folder(
+        with judged.ParsingBar(args, progress):
+            return judged_sets.judged_sets_from_folder(
                 args.data[0],
                 evaluator,
                 selection,
@@ -165,15 +154,17 @@ def _test_sets(args: argparse.Namespace) -> list[list[Judged]]:
         trees = judged.trees_for(args, segments)
         evaluator = arguments.make_evaluator(args, metrics, trees)
     selection.human_tables(segments)  # unknown names are an error before anything is scored
-    with judged.parsing(args, progress):
+    with judged.ParsingBar(args, progress):
         scores = evaluate_metrics(evaluator, segments)
-    return [judged_sets.judged_segments(Path(args.data[0]).name, segments, scores, selection)]
+    return [
+        judged_sets.judged_sets_from_segments(Path(args.data[0]).name, segments, scores, selection)
+    ]
 
 
-def _plan(args: argparse.Namespace) -> Plan:
-    from tensormt.metaeval.config import Plan
+def _config(args: argparse.Namespace) -> Config:
+    from tensormt.metaeval.config import Config
 
-    return Plan(
+    return Config(
         levels=tuple(args.level),
         statistics=tuple(args.statistic),
         grouping=args.grouping,
@@ -192,40 +183,40 @@ def _plan(args: argparse.Namespace) -> Plan:
     )
 
 
-def _draw(args: argparse.Namespace, sets: list[list[Judged]], table: Table | None) -> None:
+def _plot(args: argparse.Namespace, sets: list[list[JudgedSet]], table: WMTTable | None) -> None:
     from tensormt.metaeval.plots import save_plots
 
     save_plots([own for parts in sets for own in parts], table, Path(args.plots))
 
 
 def _render(args: argparse.Namespace, rows: list[Row], tests: list[PairwiseTest]) -> str:
-    from tensormt.data.tables import latex, tsv
+    from tensormt.data.tables import json_text, latex, tsv
     from tensormt.metaeval import format
 
     if args.format == "json":
         found = {"rows": [asdict(row) for row in rows], "tests": [asdict(test) for test in tests]}
-        return json.dumps(format.without_nan(found), indent=1)
+        return json_text(found)
     if args.format != "text":
         cells = [[_text(value) for value in asdict(row).values()] for row in rows]
         return (tsv if args.format == "tsv" else latex)([list(asdict(rows[0])), *cells])
-    text = (format.by_order if args.orders else format.by_metric)(rows)
-    return "\n\n".join([text, format.of_pairwise_tests(tests)]) if tests else text
+    text = (format.tables_by_order if args.orders else format.tables_by_metric)(rows)
+    return "\n\n".join([text, format.format_pairwise_tests(tests)]) if tests else text
 
 
-def _render_table(args: argparse.Namespace, table: Table, sets: list[Judged]) -> str:
-    from tensormt.data.tables import formatted
+def _render_table(args: argparse.Namespace, table: WMTTable, sets: list[JudgedSet]) -> str:
+    from tensormt.data.tables import format_table, json_text
     from tensormt.metaeval import format
 
     if args.format == "json":
-        return json.dumps(format.without_nan(format.table_facts(table)), indent=1)
-    text = formatted(format.of_table(table), args.format)
+        return json_text(format.wmt_table_json(table))
+    text = format_table(format.wmt_table_rows(table), args.format)
     if args.format != "text":
         return text
     human = ", ".join(dict.fromkeys(own.human_name for own in sets))
     units = "pairs" if args.units == "pairs" else "segments"
     return (
         f"{text}\n\n{args.table} with {human}: cluster and value; clusters at p ≤ .05, one-sided,"
-        f" {args.permutations} exchanges (of {units} in acc_eq), seed {args.seed}"
+        f" {args.permutations} permutations (of {units} in acc_eq), seed {args.seed}"
     )
 
 

@@ -1,4 +1,4 @@
-"""`tensormt parse`: text to trees, brackets or CoNLL-U, to be scored again and again."""
+"""`tensormt parse`: parse text into bracketed trees or CoNLL-U, which other commands read."""
 
 import argparse
 import sys
@@ -7,11 +7,12 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO
 
-from tensormt.command.arguments import LANG, PARSERS, load_parser
+from tensormt.command.arguments import add_parsing, load_parser
 from tensormt.command.progress import Progress, loading
 from tensormt.data import atomic_write, files
 from tensormt.errors import TensorMTError
 
+DESCRIPTION = "Parse text, one segment per line, into Penn-style brackets or CoNLL-U."
 EXAMPLES = """
 examples:
   tensormt parse hyp.txt -o hyp.ptb
@@ -20,66 +21,52 @@ examples:
   tensormt parse hyp.de.txt --lang de -o hyp.conllu
   tensormt score ref.conllu -i hyp.conllu -m hwcm dstm --trees
 
-One segment a line in, one tree a line out; an empty segment is an empty line. CoNLL-U has a tree a
-segment too, numbered by '# sent_id'.
+Input has one segment per line, output one tree per line; an empty segment is an empty line. CoNLL-U
+also has one tree per segment, numbered by '# sent_id'.
 """
-SLICE = 10_000  # lines in memory at once
-MOST = 1000  # tokens of a sentence: the chart of more takes gigabytes
+BATCH_LINES = 10_000  # lines in memory at a time
+MAX_LENGTH = 1000  # tokens per sentence: the chart of longer ones needs gigabytes
 
 
-def add(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add the subcommand."""
-    parser = subparsers.add_parser(
-        "parse",
-        help="text to trees",
-        description="Parse text, one segment a line, into Penn-style brackets or CoNLL-U.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("file", metavar="FILE", help="text, one segment a line ('-': stdin)")
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    parser.add_argument("file", metavar="FILE", help="text, one segment per line ('-': stdin)")
     parser.add_argument("-o", "--output", default="-", metavar="FILE", help="('-': stdout)")
-    options = {
-        "--trusted": "open a supar checkpoint although a pickle can run any code",
-        "--tokenized": "the text is tokenised: split at spaces only",
-        "--whole": "a segment is one sentence: do not split it",
-    }
-    for name, text in options.items():
-        parser.add_argument(name, action="store_true", help=text)
-    parser.add_argument("--parser", default="default", metavar="NAME|PATH", help=PARSERS)
-    parser.add_argument("--lang", metavar="CODE", help=LANG)
-    text = "brackets (of constituents) or conllu (dependencies); as the parser has them"
+    text = "the text is tokenized: split at spaces only"
+    parser.add_argument("--tokenized", action="store_true", help=text)
+    text = "each segment is one sentence: do not split it"
+    parser.add_argument("--whole", action="store_true", help=text)
+    text = "brackets (constituents) or conllu (dependencies); default: that of the parser"
     parser.add_argument("-f", "--format", choices=["brackets", "conllu"], help=text)
-    text = "cut sentences of more than N tokens (400)"
+    text = "split sentences of more than N tokens (default 400)"
     parser.add_argument("--max-length", type=int, default=400, metavar="N", help=text)
-    parser.add_argument("--device", default="auto", choices=["auto", "cpu", "cuda"])
-    parser.add_argument("-q", "--quiet", action="store_true", help="no progress bar")
-    parser.set_defaults(run=run)
+    add_parsing(parser, cache=False)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Parse the file; the output appears whole or not at all."""
+    """Parse the file; the output file is written completely or not at all."""
     source = files.Spool().path(args.file)
-    total = files.count(source)
+    total = files.count_lines(source)
     with ExitStack() as stack:
         out = stack.enter_context(_output(args))
-        if not 2 <= args.max_length <= MOST:
+        if not 2 <= args.max_length <= MAX_LENGTH:
             raise TensorMTError(
-                f"--max-length {args.max_length}: expected a whole number from 2 to {MOST}"
+                f"--max-length {args.max_length}: expected an integer from 2 to {MAX_LENGTH}"
             )
         parser = load_parser(args, split=not args.whole, max_length=args.max_length)
         form = args.format or ("conllu" if parser.kind == "dependency" else "brackets")
         if form == "brackets" and parser.kind == "dependency":
             raise TensorMTError(
-                f"--parser {args.parser} makes dependency trees, which brackets cannot hold: "
-                "write --format conllu"
+                f"--parser {args.parser} produces dependency trees, which cannot be written as "
+                "brackets: use --format conllu"
             )
         if form == "conllu":
             out.write(f"# segments = {total}\n".encode())
         done = 0
         with loading("the parser", quiet=args.quiet):
-            parser.parse(["."] if total else [])  # the weights are read when they are first used
+            parser.parse(["."] if total else [])  # weights are loaded at the first use
         bar = stack.enter_context(Progress(total, "parse", quiet=args.quiet))
-        for part in files.slices(source, SLICE):
+        for part in files.line_batches(source, BATCH_LINES):
             segments = [line.split() for line in part] if args.tokenized else part
             trees = parser.parse(segments, bar)
             if form == "conllu":
@@ -93,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
 
 @contextmanager
 def _output(args: argparse.Namespace) -> Iterator[IO[bytes]]:
-    """Where the trees go: standard output, a device or pipe as it is, or a file in one step."""
+    """Open the output: standard output, a device or pipe, or a file that is replaced atomically."""
     if args.output == "-":
         yield sys.stdout.buffer
         return
@@ -102,5 +89,5 @@ def _output(args: argparse.Namespace) -> Iterator[IO[bytes]]:
         with files.open_stream(path) as out:
             yield out
         return
-    with atomic_write.whole_file(atomic_write.output_path(path, [args.file, args.parser])) as out:
+    with atomic_write.atomic_file(atomic_write.output_path(path, [args.file, args.parser])) as out:
         yield out

@@ -1,4 +1,4 @@
-"""A progress bar on standard error, drawn by tqdm: only on a terminal, wiped at the end.
+"""A tqdm progress bar on standard error, shown on terminals only and removed at the end.
 
 parse:  45%|████▌     | 4500/10000 [00:08<00:10, 512 segments/s, 90 texts parsed]
 """
@@ -14,7 +14,7 @@ from typing import TextIO
 
 @contextmanager
 def loading(what: str, *, quiet: bool = False) -> Iterator[None]:
-    """Say on a terminal that something is being loaded; the line is wiped afterwards."""
+    """Show on a terminal that something is being loaded; the line is removed afterwards."""
     shown = not quiet and sys.stderr.isatty()
     if shown:
         print(f"loading {what} …", end="", file=sys.stderr, flush=True)
@@ -26,7 +26,15 @@ def loading(what: str, *, quiet: bool = False) -> Iterator[None]:
 
 
 class Progress:
-    """Counts items towards a total (None: unknown) and draws a line; use it in a `with`."""
+    """Context manager: a progress bar.
+
+    Args:
+        total: Number of items; None: unknown.
+        title: Text before the bar.
+        unit: What is counted.
+        quiet: Whether to show nothing.
+        stream: Where the bar is drawn; None: standard error.
+    """
 
     def __init__(
         self,
@@ -44,13 +52,13 @@ class Progress:
             desc=title,
             unit=f" {unit}",
             file=sys.stderr if stream is None else stream,
-            disable=True if quiet else None,  # None: drawn on a terminal only
+            disable=True if quiet else None,  # None: shown on terminals only
             leave=False,
             dynamic_ncols=True,
         )
 
     def __call__(self, count: int = 1, note: str | None = None) -> None:
-        """Count `count` more items; `note` stays at the end of the line until the next one."""
+        """Count `count` more items; `note` is shown at the end of the line until the next note."""
         if note is not None:
             self._bar.set_postfix_str(note, refresh=False)
         self._bar.update(count)

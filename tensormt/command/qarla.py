@@ -1,4 +1,4 @@
-"""`tensormt qarla`: combine metrics by QUEEN, judge them by KING, the test bed by JACK."""
+"""`tensormt qarla`: combine metrics by QUEEN, evaluate them by KING, and the peers by JACK."""
 
 import argparse
 from dataclasses import asdict
@@ -6,13 +6,18 @@ from pathlib import Path
 
 from tensormt.command import arguments, judged
 from tensormt.data.human_scores import read_jsonl
-from tensormt.data.tables import formatted, json_text
+from tensormt.data.tables import format_table, json_text
 from tensormt.errors import TensorMTError
 from tensormt.kernels.queen_counts import TRIPLES
-from tensormt.metaeval.format import number
-from tensormt.qarla.from_texts import PAPERS_OWN, bed_from_segments, is_papers_own
-from tensormt.qarla.summary import Options, Report, make_report
+from tensormt.metaeval.format import format_number
+from tensormt.qarla.from_texts import (
+    PAPER_MEASURES,
+    is_paper_measure,
+    similarity_tensors_from_segments,
+)
+from tensormt.qarla.summary import Summary, SummaryOptions, summarize
 
+DESCRIPTION = "QARLA (Amigó et al. 2005): metrics combined without weights, and evaluated."
 EXAMPLES = f"""
 examples:
   tensormt qarla DATA.jsonl -m rouge1-content-stem vector vector-8 bleu stm --human fluency
@@ -20,34 +25,27 @@ examples:
   tensormt qarla DATA.jsonl -m rouge1 bleu --min-references 5 --max-references 10 -f json
 
 The references of a segment are its models, the systems its peers. Metrics are those of
-`tensormt list`, with options as in stm:max_depth=4,balance=f1, and the paper's own:
-  {", ".join(PAPERS_OWN)}
+`tensormt list`, with options as in stm:max_depth=4,balance=f1, and those of the paper:
+  {", ".join(PAPER_MEASURES)}
 """
 
 
-def add(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add the subcommand."""
-    parser = subparsers.add_parser(
-        "qarla",
-        help="QUEEN, KING, JACK and the best set of metrics",
-        description="QARLA (Amigó et al. 2005): metrics combined without weights, and judged.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
     judged.add_data_options(parser)
     parser.add_argument(
         "--include",
         nargs="+",
         default=[],
         metavar="METRIC",
-        help="metrics that the best set must hold",
+        help="metrics that the best set must contain",
     )
     parser.add_argument(
         "--exclude",
         nargs="+",
         default=[],
         metavar="METRIC",
-        help="report a second best set without these metrics",
+        help="also report the best set without these metrics",
     )
     parser.add_argument(
         "--subset",
@@ -57,12 +55,9 @@ def add(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> No
         help="sets of systems whose reliability (JACK) is reported",
     )
     parser.add_argument("--triples", default="pairs", choices=TRIPLES)
-    parser.add_argument(
-        "--literal", action="store_true", help="KING without leaving the model out of its own QUEEN"
-    )
-    parser.add_argument("--plots", type=Path, metavar="FOLDER", help="write the figures there")
-    parser.add_argument("-f", "--format", default="text", choices=["text", "json"])
-    parser.set_defaults(run=run)
+    parser.add_argument("--literal", action="store_true", help="KING without leaving one model out")
+    parser.add_argument("--plots", type=Path, metavar="FOLDER", help="write plots there")
+    arguments.add_format(parser, ("text", "json"))
 
 
 def run(args: argparse.Namespace) -> int:
@@ -72,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
 
         check_matplotlib()
     names = list(dict.fromkeys(args.metrics))
-    ours = [name for name in names if not is_papers_own(name)]
+    ours = [name for name in names if not is_paper_measure(name)]
     progress, selection, evaluator = arguments.ParseProgress(), judged.selection(args), None
     if ours and not args.trees:
         evaluator = arguments.make_evaluator(args, ours, progress=progress)
@@ -81,18 +76,20 @@ def run(args: argparse.Namespace) -> int:
         evaluator = arguments.make_evaluator(args, ours, judged.trees_for(args, segments))
     human = selection.human_tables(segments) if args.human else {}
     subsets = _subsets(args.subset)
-    with judged.parsing(args, progress):
-        bed = bed_from_segments(segments, names, evaluator)
-    options = Options(args.triples, not args.literal, tuple(args.include), tuple(args.exclude))
-    report = make_report(bed, segments.systems, options, subsets, human)
+    with judged.ParsingBar(args, progress):
+        tensors = similarity_tensors_from_segments(segments, names, evaluator)
+    options = SummaryOptions(
+        args.triples, not args.literal, tuple(args.include), tuple(args.exclude)
+    )
+    summary = summarize(tensors, segments.systems, options, subsets, human)
     if args.plots:
         from tensormt.qarla.plots import save_plots
 
-        save_plots(report, args.plots)
+        save_plots(summary, args.plots)
     if args.format == "json":
-        print(json_text(asdict(report)))
+        print(json_text(asdict(summary)))
     else:
-        print(render(report))
+        print(render(summary))
     return 0
 
 
@@ -106,31 +103,40 @@ def _subsets(items: list[str]) -> dict[str, list[str]]:
     return subsets
 
 
-def render(report: Report) -> str:
-    """Lay the report out as the tables of the paper's study."""
-    kings = [[name, number(value)] for name, value in report.kings.items()]
-    for label, found in (("best set", report.best), ("best set without", report.best_without)):
+def render(summary: Summary) -> str:
+    """Format the summary as tables."""
+    kings = [[name, format_number(value)] for name, value in summary.kings.items()]
+    for label, found in (("best set", summary.best), ("best set without", summary.best_without)):
         if found:
-            kings.append([f"{label}: {' + '.join(found['metrics'])}", number(found["king"])])
-    people = list(report.human)
+            kings.append([f"{label}: {' + '.join(found['metrics'])}", format_number(found["king"])])
+    human = list(summary.human)
     queens = [
-        [name, number(value), *(number(report.human[key]["scores"][name]) for key in people)]
-        for name, value in sorted(report.queens.items(), key=lambda item: -item[1])
+        [
+            name,
+            format_number(value),
+            *(format_number(summary.human[key]["scores"][name]) for key in human),
+        ]
+        for name, value in sorted(summary.queens.items(), key=lambda item: -item[1])
     ]
-    if people:
+    if human:
         for statistic in ("pearson", "spearman"):
-            cells = (number(report.human[key][statistic]) for key in people)
+            cells = (format_number(summary.human[key][statistic]) for key in human)
             queens.append([f"{statistic} with QUEEN", "", *cells])
     parts = [
-        [[f"metric ({report.cases} cases)", "KING"], *kings],
-        [["system (best set)", "QUEEN", *people], *queens],
-        [["peers (best set)", "JACK"], *([k, number(v)] for k, v in report.jacks.items())],
-        [["criterion", "humans ranked first"], *([k, v] for k, v in report.ranked_first.items())],
+        [[f"metric ({summary.cases} cases)", "KING"], *kings],
+        [["system (best set)", "QUEEN", *human], *queens],
+        [["peers (best set)", "JACK"], *([k, format_number(v)] for k, v in summary.jacks.items())],
+        [["criterion", "humans ranked first"], *([k, v] for k, v in summary.ranked_first.items())],
     ]
-    if report.king_against_people:
+    if summary.king_and_correlation:
         against = [
-            [name, str(len(found["sets"])), number(found["pearson"]), number(found["spearman"])]
-            for name, found in report.king_against_people.items()
+            [
+                name,
+                str(len(found["sets"])),
+                format_number(found["pearson"]),
+                format_number(found["spearman"]),
+            ]
+            for name, found in summary.king_and_correlation.items()
         ]
         parts.append([["KING against correlation", "sets", "pearson", "spearman"], *against])
-    return "\n\n".join(formatted(part, "text") for part in parts)
+    return "\n\n".join(format_table(part, "text") for part in parts)

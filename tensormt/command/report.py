@@ -11,28 +11,22 @@ from tensormt.command.progress import Progress
 from tensormt.data.atomic_write import output_path
 from tensormt.errors import TensorMTError
 
+DESCRIPTION = "Write one self-contained HTML file about systems and metrics."
 EXAMPLES = """
 examples:
   tensormt report ref1.txt ref2.txt -i sysA.txt sysB.txt -o report.html
   tensormt report ref.txt -i a.txt b.txt c.txt -m bleu stm hwcm tkm --docs docs.txt --trees-for all
-  tensormt report ref.ptb -i a.ptb b.ptb --trees -m stm dstm       # parses at hand
+  tensormt report ref.ptb -i a.ptb b.ptb --trees -m stm dstm       # trees instead of text
   tensormt report -i judged.jsonl                                  # rows with refs, sys and scores
 
-The file needs no network and no server: open it in a browser, or send it to a colleague. Trees are
-drawn for the segments with the largest differences; a judged set (see 'tensormt metaeval') brings
-its systems, references, documents and human scores along.
+The file needs no network and no server: open it in a browser, or send it by e-mail. Trees are shown
+for the segments with the largest differences. A judged set (see 'tensormt metaeval') contains
+systems, references, documents and human scores.
 """
 
 
-def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the subcommand."""
-    parser = subparsers.add_parser(
-        "report",
-        help="a page in the browser: where systems differ, and what they match",
-        description="Write one self-contained HTML file about systems and metrics.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
     arguments.add_inputs(parser, ["bleu", "stm", "hwcm"])
     parser.add_argument(
         "-o", "--output", default="report.html", metavar="FILE", help="(default report.html)"
@@ -41,10 +35,9 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
         "--trees-for",
         default="2000",
         metavar="N|all",
-        help="draw the trees of so many segments, the largest differences (default 2000)",
+        help="show the trees of the N segments with the largest differences (default 2000)",
     )
     parser.add_argument("--title", default="tensormt report", help="heading of the page")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -70,7 +63,7 @@ def _number(text: str) -> int:
     return int(text)
 
 
-def _load(args: argparse.Namespace) -> arguments.Job:
+def _load(args: argparse.Namespace) -> arguments.CommandInputs:
     """Corpus and evaluator; a file of rows with outputs by system is a judged set."""
     if len(args.input) > 1 or args.refs or not _is_judged(args.input[0]):
         return arguments.load(args)
@@ -78,14 +71,14 @@ def _load(args: argparse.Namespace) -> arguments.Job:
 
     parsing = arguments.ParseProgress()
     evaluator = arguments.make_evaluator(args, progress=parsing)
-    return arguments.job(args, read_jsonl(args.input[0]), evaluator, parsing)
+    return arguments.make_inputs(args, read_jsonl(args.input[0]), evaluator, parsing)
 
 
 def _is_judged(path: str) -> bool:
-    """Whether the first row of a JSONL file holds outputs by system."""
+    """Return whether the first row of a JSONL file has outputs by system."""
     from tensormt.data import files
 
-    if files.kind(path) != ".jsonl" or path == "-":
+    if files.suffix(path) != ".jsonl" or path == "-":
         return False
     line = next(iter(files.lines(path)), "")
     try:

@@ -1,4 +1,4 @@
-"""`tensormt score`: text in, scores out."""
+"""`tensormt score`: score systems against references."""
 
 from __future__ import annotations
 
@@ -18,55 +18,48 @@ if TYPE_CHECKING:
     from tensormt.metric import Metric
     from tensormt.statistics import Totals
 
+DESCRIPTION = "Score systems against references with any of the metrics."
 EXAMPLES = """
 examples:
   tensormt score ref.txt -i hyp.txt                              # BLEU, STM, HWCM
   tensormt score ref1.txt ref2.txt -i a.txt b.txt -m bleu nist bm bma nm
   tensormt score ref.txt -i hyp.txt -m stm:max_depth=3,balance=f1 tkm:decay=0.5
-  tensormt score ref.txt -i hyp.txt --segments out.jsonl         # go on after a kill: --resume
+  tensormt score ref.txt -i hyp.txt --segments out.jsonl         # continue a stopped run: --resume
   tensormt score -i rows.jsonl -m bleu -f json                   # rows with hypothesis, references
-  tensormt score ref.ptb -i hyp.ptb --trees -m stm tkm dstm dtkm # parses at hand
+  tensormt score ref.ptb -i hyp.ptb --trees -m stm tkm dstm dtkm # files that contain trees
   zcat hyp.gz | tensormt score ref.txt -i - -m bleu
 
-Text has one segment a line; an empty reference line is an absent reference. Rows (.jsonl, or .tsv
-with a head) hold hypothesis, references (reference1, reference2, … in .tsv) and perhaps doc.
-mteval SGML and WMT XML files bring systems, references and documents along.
-BLEU is on 0-100, every other metric on its paper's scale.
+Text files have one segment per line; an empty reference line is a missing reference. Rows (.jsonl,
+or .tsv with a header) have the columns hypothesis, references (reference1, reference2, … in .tsv)
+and optionally doc. mteval SGML and WMT XML files contain systems, references and documents.
+BLEU and chrF range from 0 to 100, every other metric has the scale of its paper.
 """
 
 
-def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the subcommand."""
-    parser = subparsers.add_parser(
-        "score",
-        help="text in, scores out",
-        description="Score systems against references with any of the metrics.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
     arguments.add_inputs(parser, ["bleu", "stm", "hwcm"])
-    parser.add_argument("-f", "--format", default="text", choices=["text", "json", "tsv", "latex"])
+    arguments.add_format(parser)
     parser.add_argument(
-        "--segments", metavar="OUT", help="segment scores to a .jsonl, .tsv or .parquet file"
+        "--segments", metavar="OUT", help="write segment scores to a .jsonl, .tsv or .parquet file"
     )
     parser.add_argument(
-        "--resume", action="store_true", help="go on with --segments OUT where a run was stopped"
+        "--resume", action="store_true", help="continue a stopped run that wrote --segments OUT"
     )
-    parser.add_argument("--documents", action="store_true", help="document scores too")
-    parser.set_defaults(run=run)
+    parser.add_argument("--documents", action="store_true", help="also print document scores")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Score, and print one table or object."""
+    """Score the systems and print a table or a JSON object."""
     from tensormt.statistics import Totals
 
     if args.resume and not args.segments:
-        raise TensorMTError("--resume goes with --segments OUT: name the file to go on with")
+        raise TensorMTError("--resume needs --segments OUT: name the file to continue")
     job = arguments.load(args)
     corpus = job.corpus
     if args.documents and not corpus.has_documents:
         raise TensorMTError(
-            "--documents needs document ids: give --docs FILE, rows with doc, or XML"
+            "--documents needs document ids: use --docs FILE, rows with doc, or XML"
         )
     writer = None
     if args.segments:
@@ -96,15 +89,15 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _fingerprint(args: argparse.Namespace, job: arguments.Job) -> str:
-    """A hash of all that the segment file depends on."""
+def _fingerprint(args: argparse.Namespace, job: arguments.CommandInputs) -> str:
+    """A hash of everything that the segment file depends on."""
     facts = [job.corpus.digest, job.size, list(job.names.values()), args.trees]
     facts += [list(job.evaluator.metrics), "words" if args.documents else False]
     facts += job.evaluator.signatures(job.corpus.reference_count).values()
     return hashlib.blake2b(json.dumps(facts).encode(), digest_size=16).hexdigest()
 
 
-def _report(args: argparse.Namespace, job: arguments.Job, totals: Totals) -> str:
+def _report(args: argparse.Namespace, job: arguments.CommandInputs, totals: Totals) -> str:
     metrics = job.evaluator.metrics
     signatures = job.evaluator.signatures(job.corpus.reference_count)
     scores = {name: totals.corpus_scores(metrics, name) for name in job.names.values()}
@@ -129,13 +122,15 @@ def _report(args: argparse.Namespace, job: arguments.Job, totals: Totals) -> str
         entries = {name: by_metric}
         entries |= {f"  {doc}": found for doc, found in documents.get(name, {}).items()}
         for title, values in entries.items():
-            rows.append([title, *(cell(metric, values[m]) for m, metric in metrics.items())])
-    table = tables.formatted(rows, args.format)
+            rows.append(
+                [title, *(format_score(metric, values[m]) for m, metric in metrics.items())]
+            )
+    table = tables.format_table(rows, args.format)
     return "\n".join([table, "", *signatures.values()]) if args.format == "text" else table
 
 
-def cell(metric: Metric[Any], value: float) -> str:
-    """A score for people: BLEU as sacrebleu prints it, tiny kernel values with an exponent."""
+def format_score(metric: Metric[Any], value: float) -> str:
+    """Format a score: BLEU as sacrebleu prints it, very small values with an exponent."""
     if metric.digits < 4 or value == 0 or value >= 1e-3:
         return f"{value:.{metric.digits}f}"
     return f"{value:.2e}"

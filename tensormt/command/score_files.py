@@ -1,4 +1,4 @@
-"""`tensormt score-files`: folders of shards in, a file of segment scores a shard out."""
+"""`tensormt score-files`: score folders of shards; each shard gets a file of segment scores."""
 
 from __future__ import annotations
 
@@ -15,31 +15,25 @@ from tensormt.errors import TensorMTError
 if TYPE_CHECKING:
     from tensormt.scale import Summary
 
+DESCRIPTION = "Score the rows of many files, on local processes or on a Ray cluster."
 EXAMPLES = """
 examples:
   tensormt score-files data/ -o scores/ -m bleu bm               # all files of a folder
   tensormt score-files 'data/part-*.parquet' -o scores/ --hyp mt --refs ref_a ref_b --id key
   tensormt score-files data/ -o scores/ -m nist --workers 8      # n-grams are counted first
-  tensormt score-files data/ -o scores/ --doc doc --documents    # document scores too
-  tensormt score-files data/ -o scores/ --dry-run                # what would be done, how long
+  tensormt score-files data/ -o scores/ --doc doc --documents    # document scores, too
+  tensormt score-files data/ -o scores/ --dry-run                # estimate rows and time
   tensormt score-files s3://bucket/in -o s3://bucket/out --engine ray
   tensormt score-files data/ -o scores/ --shard $SLURM_ARRAY_TASK_ID/32   # an array job
 
-Input: .parquet, .jsonl, .tsv (with a head), .jsonl.gz, .tsv.gz. A run that was stopped goes on with
-the same command. Scores are those of `tensormt score`, whatever the number of workers; the corpus
-scores are printed and written to summary.json.
+Input: .parquet, .jsonl, .tsv (with a header), .jsonl.gz, .tsv.gz. A stopped run continues with the
+same command. Scores equal those of `tensormt score` for any number of workers; corpus scores are
+printed and written to summary.json.
 """
 
 
-def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the subcommand."""
-    parser = subparsers.add_parser(
-        "score-files",
-        help="score folders of Parquet, JSONL or TSV files on many workers",
-        description="Score the rows of many files, on processes of this machine or on Ray.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
     parser.add_argument("inputs", nargs="+", metavar="IN", help="files, patterns or folders")
     parser.add_argument("-o", "--out", required=True, metavar="FOLDER", help="folder of the scores")
     arguments.add_metrics(parser, ["bleu"])
@@ -50,42 +44,46 @@ def add(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
         nargs="+",
         default=[],
         metavar="COLUMN",
-        help="columns of references, or one of lists (default: references, reference, reference1…)",
+        help="reference columns, or one column of lists (default: references, reference, "
+        "reference1…)",
     )
-    columns.add_argument("--doc", metavar="COLUMN", help="document, kept in the output")
+    columns.add_argument("--doc", metavar="COLUMN", help="document id, copied to the output")
     columns.add_argument(
-        "--documents", action="store_true", help="document scores too, to _documents.parquet"
+        "--documents", action="store_true", help="write document scores to _documents.parquet"
     )
-    columns.add_argument("--id", metavar="COLUMN", help="id, kept in the output")
+    columns.add_argument("--id", metavar="COLUMN", help="segment id, copied to the output")
     work = parser.add_argument_group("workers")
     work.add_argument("--engine", default="local", choices=["local", "ray"])
-    work.add_argument("--workers", type=int, metavar="N", help="default: one a processor")
+    work.add_argument("--workers", type=int, metavar="N", help="default: one per CPU")
     work.add_argument("--gpus-per-worker", type=float, default=0, metavar="X")
-    work.add_argument("--ray-address", metavar="ADDRESS", help="default: as ray.init finds it")
-    work.add_argument("--shard", default="1/1", metavar="I/N", help="every N-th from the I-th on")
+    work.add_argument("--ray-address", metavar="ADDRESS", help="default: that of ray.init")
     work.add_argument(
-        "--shard-size", type=float, default=16, metavar="MB", help="cut files at about (default 16)"
+        "--shard", default="1/1", metavar="I/N", help="score every N-th shard, starting with I"
     )
-    work.add_argument("--chunk", type=int, metavar="N", help="segments at a time")
+    work.add_argument(
+        "--shard-size", type=float, default=16, metavar="MB", help="size of shards (default 16)"
+    )
+    work.add_argument("--chunk", type=int, metavar="N", help="segments per batch")
     parser.add_argument(
-        "--to", default="parquet", choices=["parquet", "jsonl"], help="kind of output"
+        "--to", default="parquet", choices=["parquet", "jsonl"], help="format of the score files"
     )
-    parser.add_argument("-f", "--format", default="text", choices=["text", "json", "tsv", "latex"])
+    arguments.add_format(parser)
     parser.add_argument(
         "--frequencies", nargs="+", default=[], metavar="FILE", help="saved n-gram counts"
     )
     parser.add_argument("--trees", action="store_true", help="texts are bracketed trees")
-    parser.add_argument("--on-error", default="stop", choices=["stop", "skip"], help="a bad row")
-    parser.add_argument("--overwrite", action="store_true", help="do away with older outputs")
-    parser.add_argument("--dry-run", action="store_true", help="show the plan, score a sample only")
+    parser.add_argument(
+        "--on-error", default="stop", choices=["stop", "skip"], help="what an invalid row causes"
+    )
+    parser.add_argument("--overwrite", action="store_true", help="remove older outputs")
+    parser.add_argument("--dry-run", action="store_true", help="estimate from a sample only")
     arguments.add_parsing(parser)
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Score, and print one table or object."""
+    """Score the files and print a table or a JSON object."""
     from tensormt.scale.driver import plan, score_files
-    from tensormt.scale.estimate import about_rows
+    from tensormt.scale.estimate import estimate_rows
     from tensormt.scale.job import Job
 
     part, settings = _part(args.shard), _settings(args)
@@ -95,7 +93,7 @@ def run(args: argparse.Namespace) -> int:
         print(_dry_run(args, shards, settings))
         return 0
     job = Job(args.out, (), _columns(args))
-    total = about_rows(job, shards[part[0] - 1 :: part[1]])[0]
+    total = estimate_rows(job, shards[part[0] - 1 :: part[1]])[0]
     with Progress(total, "score", "rows", quiet=args.quiet) as bar:
         summary = score_files(
             args.inputs,
@@ -127,13 +125,13 @@ def run(args: argparse.Namespace) -> int:
     if summary.missing:
         _log(
             f"{summary.missing} of {summary.missing + len(summary.outputs)} shards are not done: "
-            "when all parts are, the same command without --shard sums up"
+            "when all parts are, run the same command without --shard for the corpus scores"
         )
         return 0
     if args.documents:
-        from tensormt.scale.documents import table_name
+        from tensormt.scale.documents import scores_name
 
-        path = f"{args.out.rstrip('/')}/{table_name(args.to)}"
+        path = f"{args.out.rstrip('/')}/{scores_name(args.to)}"
         _log(f"scores of {len(summary.documents):,} documents are in {path}")
     print(_report(args, summary))
     return 0
@@ -157,9 +155,9 @@ def _columns(args: argparse.Namespace) -> Any:
 
 
 def _settings(args: argparse.Namespace) -> dict[str, Any]:
-    """The options of a job that say how trees are made, and where."""
+    """The options of a job that concern parsing and devices."""
     cache = args.cache or arguments.default_cache()
-    # a worker sees the devices that are its own; on Ray this machine may have none
+    # workers may have a GPU (each sees its own) although the machine of the driver has none
     device = "cuda" if args.gpus_per_worker else arguments.choose_device(args.device)
     return {
         "parser": args.parser,
@@ -175,12 +173,12 @@ def _settings(args: argparse.Namespace) -> dict[str, Any]:
 def _dry_run(args: argparse.Namespace, shards: list[Any], settings: dict[str, Any]) -> str:
     from tensormt.scale.estimate import estimate
     from tensormt.scale.job import Job
-    from tensormt.scale.process_engine import processors
+    from tensormt.scale.process_engine import available_cpus
 
     names, more = tuple(dict.fromkeys(args.metrics)), {"documents": args.documents}
     job = Job(args.out, names, _columns(args), args.to, **settings, **more)
     found = estimate(job, shards)
-    workers = args.workers or processors()
+    workers = args.workers or available_cpus()
     seconds = found.seconds(workers)
     time = f"{seconds / 3600:.1f} h" if seconds >= 3600 else f"{seconds / 60:.1f} min"
     rows = [
@@ -188,12 +186,12 @@ def _dry_run(args: argparse.Namespace, shards: list[Any], settings: dict[str, An
         ["shards", f"{found.shards:,}"],
         ["bytes", f"{found.bytes:,}"],
         ["rows", f"{'' if found.exact else 'about '}{found.rows:,}"],
-        ["rows a second and worker", f"{found.speed:,.0f}"],
+        ["rows per second and worker", f"{found.speed:,.0f}"],
         [f"time with {workers} workers", f"about {time}"],
     ]
     if args.format == "json":
         return json.dumps({**vars(found), "workers": workers, "seconds": seconds}, indent=1)
-    return tables.formatted([["", "plan"], *rows], args.format)
+    return tables.format_table([["", "plan"], *rows], args.format)
 
 
 def _report(args: argparse.Namespace, summary: Summary) -> str:
@@ -204,11 +202,11 @@ def _report(args: argparse.Namespace, summary: Summary) -> str:
         }
         report = {"systems": {args.hyp: found}, "segments": summary.segments}
         return json.dumps(report, indent=1, ensure_ascii=False)
-    from tensormt.command.score import cell
+    from tensormt.command.score import format_score
     from tensormt.registry import make
 
-    cells = [cell(make(name), score) for name, score in summary.corpus.items()]
-    table = tables.formatted([["system", *summary.corpus], [args.hyp, *cells]], args.format)
+    cells = [format_score(make(name), score) for name, score in summary.corpus.items()]
+    table = tables.format_table([["system", *summary.corpus], [args.hyp, *cells]], args.format)
     if args.format != "text":
         return table
     return "\n".join([table, "", *summary.signatures.values()])

@@ -1,4 +1,4 @@
-"""`tensormt train-parser`: a parser from any treebank, Penn-style brackets or CoNLL-U."""
+"""`tensormt train-parser`: train a parser on a treebank, Penn-style brackets or CoNLL-U."""
 
 import argparse
 import sys
@@ -11,6 +11,7 @@ from tensormt.command.progress import Progress
 from tensormt.data.tables import json_text
 from tensormt.errors import TensorMTError
 
+DESCRIPTION = "Train a constituency parser (Penn-style brackets) or a dependency parser (CoNLL-U)."
 EXAMPLES = """
 examples:
   tensormt train-parser --train train.ptb --dev dev.ptb --test test.ptb -o my-parser
@@ -19,39 +20,31 @@ examples:
   tensormt train-parser --train de=a.conllu fr=b.conllu --dev de=c.conllu fr=d.conllu -o two
   tensormt parse text.txt -o text.conllu --parser two --lang fr
 
-One bracketing a line makes a parser of constituents, CoNLL-U one of dependencies, of one language
-or of several (LANG=FILE each). The folder my-parser is a parser after every epoch (the best so far
-on the development trees); a run that was stopped goes on with --resume. F1 leaves out tags and the
-root; UAS and LAS count all words.
+One bracketing per line trains a constituency parser, CoNLL-U a dependency parser of one or several
+languages (LANG=FILE each). After every epoch the folder my-parser contains the best parser so far
+(on the development trees); --resume continues a stopped run. F1 excludes tags and the root; UAS and
+LAS count all words.
 """
 
 
-def add(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add the subcommand."""
-    parser = subparsers.add_parser(
-        "train-parser",
-        help="train a parser on a treebank",
-        description="Train a parser of constituents (Penn-style brackets) or dependencies "
-        "(CoNLL-U).",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
     for name, text, needed in (
-        ("train", "trees to learn from", True),
-        ("dev", "trees to choose by", True),
-        ("test", "trees for the final figures", False),
+        ("train", "training trees", True),
+        ("dev", "development trees, for model selection", True),
+        ("test", "test trees, for the final scores", False),
     ):
         parser.add_argument(
             f"--{name}", required=needed, nargs="+", default=[], metavar="FILE", help=text
         )
-    parser.add_argument("-o", "--output", required=True, metavar="DIR", help="where it is made")
-    parser.add_argument("--embed", metavar="FILE", help="word vectors, 'word x1 x2 …' a line")
+    parser.add_argument("-o", "--output", required=True, metavar="DIR", help="folder of the parser")
+    parser.add_argument("--embed", metavar="FILE", help="word vectors, 'word x1 x2 …' per line")
     parser.add_argument(
-        "--hyphens", action="store_true", help="the treebank cuts words at hyphens, 'risk - free'"
+        "--hyphens", action="store_true", help="the treebank splits at hyphens, 'risk - free'"
     )
-    parser.add_argument("--resume", action="store_true", help="go on with the run in DIR")
+    parser.add_argument("--resume", action="store_true", help="continue the run in DIR")
     parser.add_argument("--device", default="cpu", choices=["auto", "cpu", "cuda"])
-    parser.add_argument("-q", "--quiet", action="store_true", help="print the final figures only")
+    parser.add_argument("-q", "--quiet", action="store_true", help="print the final scores only")
     group = parser.add_argument_group("recipe (defaults for brackets / CoNLL-U)")
     for field, defaults in _settings().items():
         entry = defaults[0] or defaults[1]
@@ -59,11 +52,10 @@ def add(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> No
         known = " / ".join("–" if one is None else str(one.default) for one in defaults)
         text = f"{entry.metadata['help']} ({known})"
         group.add_argument(f"--{field.replace('_', '-')}", type=type(entry.default), help=text)
-    parser.set_defaults(run=run)
 
 
 def _settings() -> dict[str, list[Field[Any] | None]]:
-    """The fields of the two recipes by name: of brackets, of CoNLL-U."""
+    """The fields of the two recipes by name: [constituency, dependency], None if there is none."""
     from tensormt.parser.recipe import DependencyRecipe, Recipe
 
     kinds = [{entry.name: entry for entry in fields(kind)} for kind in (Recipe, DependencyRecipe)]
@@ -71,37 +63,37 @@ def _settings() -> dict[str, list[Field[Any] | None]]:
 
 
 def _recipe(args: argparse.Namespace, kind: int) -> Any:
-    """The recipe of the arguments: 0 of brackets, 1 of CoNLL-U."""
+    """The recipe that the arguments select; kind 0: constituency, 1: dependency."""
     from tensormt.parser.recipe import DependencyRecipe, Recipe
 
     given = {name: value for name in _settings() if (value := getattr(args, name)) is not None}
     for name in given:
         if _settings()[name][kind] is None:
             raise TensorMTError(
-                f"--{name.replace('_', '-')} is for {('CoNLL-U', 'brackets')[kind]}: leave it out"
+                f"--{name.replace('_', '-')} is for {('CoNLL-U', 'brackets')[kind]} only: omit it"
             )
     return (Recipe, DependencyRecipe)[kind](**given)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Train, then print the figures of the best parser as one JSON object."""
+    """Train, then print the scores of the best parser as one JSON object."""
     import torch
 
-    from tensormt.data.tree_files import form
+    from tensormt.data.tree_files import tree_format
     from tensormt.parser.dependency_fitting import named_file
 
-    torch.set_num_threads(1)  # LSTM steps are too small to share: more threads lose time
+    torch.set_num_threads(1)  # LSTM steps are too small to benefit from more threads
     given = [*args.train, *args.dev, *args.test]
-    forms = {form(str(named_file(text)[1])) == "conllu" for text in given}
+    forms = {tree_format(str(named_file(text)[1])) == "conllu" for text in given}
     if len(forms) > 1:
-        raise TensorMTError("some of the trees are CoNLL-U and some are not: give one kind")
+        raise TensorMTError("some of the tree files are CoNLL-U and some are not: use one format")
     found = (_dependencies if forms == {True} else _constituents)(args)
     print(json_text(found))
     return 0
 
 
-class _Telling:
-    """The bar of an epoch, and its figures on a line."""
+class _EpochReport:
+    """The progress bar of an epoch, and one line with its scores."""
 
     def __init__(self, epochs: int, quiet: bool, names: dict[str, str]) -> None:
         self.epochs, self.quiet, self.names = epochs, quiet, names
@@ -119,19 +111,19 @@ class _Telling:
 def _constituents(args: argparse.Namespace) -> dict[str, Any]:
     import torch
 
-    from tensormt.parser.fitting import fit, read_gold, score
+    from tensormt.parser.fitting import evaluate_file, fit_constituency, read_gold
 
     recipe = _recipe(args, 0)
     for name in ("train", "dev", "test"):
         if len(getattr(args, name)) > 1:
             raise TensorMTError(
-                f"--{name}: brackets come in one file, got {len(getattr(args, name))}"
+                f"--{name}: expected one file of brackets, got {len(getattr(args, name))}"
             )
     test = Path(args.test[0]) if args.test else None
     if test:
         read_gold(test)
-    telling = _Telling(recipe.epochs, args.quiet, {"f1": "dev F1", "tags": "tags"})
-    parser = fit(
+    epochs = _EpochReport(recipe.epochs, args.quiet, {"f1": "dev F1", "tags": "tags"})
+    parser = fit_constituency(
         Path(args.train[0]),
         Path(args.dev[0]),
         Path(args.output),
@@ -140,13 +132,13 @@ def _constituents(args: argparse.Namespace) -> dict[str, Any]:
         hyphens=args.hyphens,
         resume=args.resume,
         device=torch.device(choose_device(args.device)),
-        epoch_bar=telling.bar,
-        report=telling.report,
+        epoch_bar=epochs.bar,
+        report=epochs.report,
     )
     files = {"dev": Path(args.dev[0]), **({"test": test} if test else {})}
     return {
         "parser": parser.fingerprint,
-        **{name: score(parser, file) for name, file in files.items()},
+        **{name: evaluate_file(parser, file) for name, file in files.items()},
     }
 
 
@@ -157,13 +149,13 @@ def _dependencies(args: argparse.Namespace) -> dict[str, Any]:
 
     recipe = _recipe(args, 1)
     if args.embed or args.hyphens:
-        raise TensorMTError("--embed and --hyphens are for brackets: leave them out")
+        raise TensorMTError("--embed and --hyphens are for brackets only: omit them")
     train, dev, test = (
         [fitting.named_file(text) for text in given] for given in (args.train, args.dev, args.test)
     )
     gold = {name: fitting.read_files(given) for name, given in (("dev", dev), ("test", test))}
     fitting.check_languages(gold["test"], sorted({lang for lang, _ in train} - {""}))
-    telling = _Telling(recipe.epochs, args.quiet, {"uas": "dev UAS", "las": "LAS"})
+    epochs = _EpochReport(recipe.epochs, args.quiet, {"uas": "dev UAS", "las": "LAS"})
     parser = fitting.fit_dependency(
         train,
         dev,
@@ -171,9 +163,11 @@ def _dependencies(args: argparse.Namespace) -> dict[str, Any]:
         recipe,
         resume=args.resume,
         device=torch.device(choose_device(args.device)),
-        epoch_bar=telling.bar,
-        report=telling.report,
+        epoch_bar=epochs.bar,
+        report=epochs.report,
     )
     name = parser(next(iter(gold["dev"]))).name.partition(":")[0]
-    figures = {part: fitting.evaluate(parser, trees) for part, trees in gold.items() if trees}
+    figures = {
+        part: fitting.evaluate_languages(parser, trees) for part, trees in gold.items() if trees
+    }
     return {"parser": name, **figures}

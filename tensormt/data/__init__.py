@@ -1,1 +1,1 @@
-"""What people give us and get back: files, lines, rows, markup, corpora, judged sets, tables."""
+"""Input and output: text files, rows, SGML, trees, human scores, score files and tables."""

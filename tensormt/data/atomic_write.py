@@ -1,7 +1,7 @@
-"""Where results go: never over an input, never over a device or a pipe, whole or not at all.
+"""Atomic writing of output files: never over an input or a device, completely or not at all.
 
-A link is followed: what it points to is replaced, and the link stays. A file appears in one step,
-under its name, when it is complete, with the rights of the file that it replaces.
+Symbolic links are followed: their target is replaced, and the link is kept. A file is renamed to
+its final name when it is complete, with the permissions of the file that it replaces.
 """
 
 from __future__ import annotations
@@ -18,9 +18,18 @@ from tensormt.errors import TensorMTError
 
 
 def output_path(name: str | Path, inputs: Iterable[str | Path] = (), beside: str = "") -> Path:
-    """The file that an output's name stands for; `beside`: a suffix of a helper file next to it.
+    """Return the path to which an output is written, with symbolic links resolved.
 
-    Raises where it is one of the inputs, is no regular file, or has no folder.
+    Args:
+        name: Name of the output file.
+        inputs: Files that must not be overwritten.
+        beside: Suffix of an auxiliary file next to the output, whose path is returned instead.
+
+    Raises:
+        TensorMTError: If the output is one of the inputs or a folder, or if its folder is missing.
+
+    >>> output_path("scores.tsv").name, output_path("scores.tsv", beside=".part").name
+    ('scores.tsv', 'scores.tsv.part')
     """
     try:
         real = Path(os.path.realpath(name))
@@ -30,18 +39,18 @@ def output_path(name: str | Path, inputs: Iterable[str | Path] = (), beside: str
         if not real.parent.is_dir():
             raise TensorMTError(
                 f"{name} cannot be written: No such file or directory, "
-                f"there is no folder {real.parent}"
+                f"the folder {real.parent} does not exist"
             )
         for other in inputs:
             if str(other) != "-" and _same(path, other):
                 shown = f"{name}{beside}" if beside else str(name)
                 raise TensorMTError(
-                    f"{shown} is an input of this run: name another file for the output"
+                    f"{shown} is an input of this run: choose another file for the output"
                 )
     except (OSError, ValueError) as error:
         if isinstance(error, TensorMTError):
             raise
-        reason = getattr(error, "strerror", None) or "it is no file name"
+        reason = getattr(error, "strerror", None) or "it is not a valid file name"
         raise TensorMTError(f"{str(name)!r} cannot be written: {reason}") from None
     return path
 
@@ -51,12 +60,12 @@ def _same(path: Path, other: str | Path) -> bool:
         return True
     try:
         return path.samefile(other)
-    except OSError:  # one of them is not there
+    except OSError:  # one of them does not exist
         return False
 
 
 def is_stream(path: Path) -> bool:
-    """Whether a name is that of a terminal, a pipe or another device: written to, not replaced."""
+    """Return whether a path is a terminal, a pipe or another device, which cannot be replaced."""
     try:
         mode = path.stat().st_mode
     except OSError:
@@ -65,20 +74,24 @@ def is_stream(path: Path) -> bool:
 
 
 def check_regular(path: Path) -> None:
-    """Raise where something that is no regular file has this name."""
+    """Raise if a path exists and is not a regular file."""
     try:
         mode = path.lstat().st_mode
     except OSError:
         return
     if not stat.S_ISREG(mode):
         raise TensorMTError(
-            f"{path} cannot be written: it is no regular file; name another one for the output"
+            f"{path} cannot be written: it is not a regular file; choose another output file"
         )
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[IO[bytes]]:
-    """A new file that takes the place of `path` when the block ends well, and else goes away."""
+def atomic_file(path: Path) -> Iterator[IO[bytes]]:
+    """Open a temporary file that replaces `path` if the block succeeds, and is removed otherwise.
+
+    Raises:
+        TensorMTError: If `path` is not a regular file or cannot be written.
+    """
     check_regular(path)
     try:
         mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o666 & ~_umask()

@@ -1,10 +1,10 @@
-"""Lines as people have them in Python: lists, generators, numpy, pandas and Arrow columns.
+"""Conversion of text arguments: lists, generators, numpy arrays, pandas and Arrow columns.
 
-    lines_of(frame["hyp"])                 list[str | None]: NaN and NA are absent lines
-    streams_of(frame[["ref1", "ref2"]])    a list of lines for each column
+    as_lines(frame["hyp"])                 list[str | None]: NaN and NA are missing lines
+    as_streams(frame[["ref1", "ref2"]])    one list of lines per column
 
-Nothing of numpy, pandas or Arrow is imported for it: objects are asked for what they can do. What
-is no text gets one sentence that names the place.
+Neither numpy nor pandas nor Arrow is imported: objects are recognized by their methods. Values that
+are not text raise an error that names their position.
 """
 
 from __future__ import annotations
@@ -16,12 +16,35 @@ from tensormt.errors import TensorMTError
 
 
 def as_list(values: Any, what: str) -> list[Any]:
-    """The elements of a column as Python has them; an absent one is None."""
+    """Return the elements of a column as Python objects; missing ones are None.
+
+    Args:
+        values: List, iterable, numpy array, pandas or Arrow column.
+        what: Name in error messages.
+
+    Raises:
+        TensorMTError: If `values` is not a column.
+
+    >>> as_list((1.5, float("nan")), "scores")
+    [1.5, None]
+    """
     return [_plain(value) for value in _items(values, what)]
 
 
 def as_lines(values: Any, what: str = "lines", *, binary: bool = False) -> list[Any]:
-    """A list of str, or None for an absent line (bytes too, where `binary`)."""
+    """Return a list of strings; None: a missing line.
+
+    Args:
+        values: List, iterable, numpy array, pandas or Arrow column.
+        what: Name in error messages.
+        binary: Whether elements may be bytes.
+
+    Raises:
+        TensorMTError: If an element is not a string.
+
+    >>> as_lines(("a", None))
+    ['a', None]
+    """
     if type(values) is list and set(map(type, values)) <= {str}:
         return values
     found = as_list(values, what)
@@ -35,25 +58,33 @@ def as_lines(values: Any, what: str = "lines", *, binary: bool = False) -> list[
 
 
 def as_streams(values: Any, what: str = "refs") -> list[list[Any]]:
-    """Lists of lines: of a list of columns, of a table its columns."""
+    """Return R lists of lines from a list of columns, or from the columns of a table.
+
+    Raises:
+        TensorMTError: If a column is a string, or an element is not a string.
+
+    >>> as_streams([("a", "b"), ("c", None)])
+    [['a', 'b'], ['c', None]]
+    """
     if isinstance(values, str | bytes):
         raise TensorMTError(f"{what} is a list of streams, each a list of segments: got a string")
-    if hasattr(values, "columns") and hasattr(values, "iloc"):  # a frame of pandas
+    if hasattr(values, "columns") and hasattr(values, "iloc"):  # a pandas DataFrame
         values = [values.iloc[:, k] for k in range(len(values.columns))]
-    elif hasattr(values, "column_names") and hasattr(values, "columns"):  # a table of Arrow
+    elif hasattr(values, "column_names") and hasattr(values, "columns"):  # an Arrow table
         values = values.columns
     streams = _items(values, what)
     for stream in streams:
         if isinstance(stream, str | bytes):
             raise TensorMTError(
                 f"{what} is a list of streams, {what}[k][i] being reference k of segment i: got a "
-                f"string where a stream was expected; one reference a segment is {what}=[lines]"
+                f"string where a stream was expected; for one reference per segment pass "
+                f"{what}=[lines]"
             )
     return [as_lines(stream, f"{what}[{k}]") for k, stream in enumerate(streams)]
 
 
 def as_lists(values: Any, what: str) -> list[list[Any]]:
-    """Lists of anything, such as the words of every segment."""
+    """Return a list of lists, such as the words of every segment."""
     rows = as_list(values, what)
     if all(type(row) is list for row in rows):
         return rows
@@ -61,7 +92,14 @@ def as_lists(values: Any, what: str) -> list[list[Any]]:
 
 
 def as_names(values: Any, what: str) -> list[str]:
-    """Names, such as document ids: strings or numbers; an absent one is empty."""
+    """Return names such as document ids, strings or numbers, as strings; missing ones are empty.
+
+    Raises:
+        TensorMTError: If an element is something else.
+
+    >>> as_names([1, "b", None], "documents")
+    ['1', 'b', '']
+    """
     found = as_list(values, what)
     for number, value in enumerate(found, 1):
         if isinstance(value, bool) or not isinstance(value, str | int | float | None):
@@ -73,7 +111,11 @@ def as_names(values: Any, what: str) -> list[str]:
 
 
 def lone_surrogate(text: str) -> str:
-    """The first character that has no UTF-8 form, half of a surrogate pair; "" where all have."""
+    r"""Return the first lone surrogate of a text, which UTF-8 cannot encode; "": there is none.
+
+    >>> lone_surrogate("é"), lone_surrogate("a\ud800") == "\ud800"
+    ('', True)
+    """
     if text.isascii():
         return ""
     try:
@@ -84,14 +126,14 @@ def lone_surrogate(text: str) -> str:
 
 
 def check_order(hyps: int, refs: list[list[Any]], name: str = "refs") -> None:
-    """Raise where the lengths show that references were given by segment."""
+    """Raise if the lengths show that references were given by segment instead of by stream."""
     sizes = {len(stream) for stream in refs}
     if len(refs) == hyps and sizes != {hyps}:
         ragged = len(sizes) > 1
         turned = f"list(itertools.zip_longest(*{name}))" if ragged else f"list(zip(*{name}))"
         raise TensorMTError(
             f"{name} has {len(refs)} lists, as many as there are segments, the first of "
-            f"{len(refs[0])}: it seems to hold a list for each segment, but {name}[k][i] is "
+            f"{len(refs[0])}: it seems to be a list for each segment, but {name}[k][i] is "
             f"reference k of segment i; pass {turned}"
         )
 
@@ -103,7 +145,7 @@ def _items(values: Any, what: str) -> list[Any]:
     if isinstance(values, Mapping | Set) or hasattr(values, "requires_grad"):
         raise TensorMTError(f"{what} must be a list of strings: got {type(values).__name__}")
     if len(getattr(values, "shape", (0,))) == 0:
-        raise TensorMTError(f"{what} must be a list of strings: got an array of no dimension")
+        raise TensorMTError(f"{what} must be a list of strings: got a 0-dimensional array")
     for method in ("to_pylist", "tolist", "to_list"):
         if hasattr(values, method):
             return list(getattr(values, method)())
@@ -113,7 +155,7 @@ def _items(values: Any, what: str) -> list[Any]:
 
 
 def _plain(value: Any) -> Any:
-    """A Python value: what Arrow wraps is taken out, NaN and NA are None."""
+    """The Python value of an Arrow or numpy scalar; NaN and NA become None."""
     if isinstance(value, str):
         return value
     if hasattr(value, "as_py"):

@@ -1,10 +1,10 @@
 """Corpus: segments in chunks, from text files, rows or mteval markup.
 
-Text files (one segment a line, `.gz` too), rows with their own references (`.jsonl`, `.tsv`) and
-mteval or WMT markup (`.sgm`, `.sgml`, `.xml`) become one `Corpus`, which hands out chunks of
-segments in order, from any segment on, as often as wanted. Each file is a `Source` that is read
-once a pass; text and rows are never held whole in memory. An empty reference line is an absent
-reference; a segment without any is an error.
+Text files (one segment per line, also `.gz`), rows with their own references (`.jsonl`, `.tsv`) and
+mteval or WMT markup (`.sgm`, `.sgml`, `.xml`) are read as one `Corpus`, which iterates over chunks
+of segments in order, from any segment on, any number of times. Each file is a `Source`, which is
+read once per iteration; text and rows are never held in memory completely. An empty reference line
+is a missing reference; a segment without any reference is an error.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from tensormt.data import files, tree_files
-from tensormt.data.row_reader import rows
+from tensormt.data.row_reader import read_rows
 from tensormt.data.sgml import Markup, read_markup
 from tensormt.errors import TensorMTError
 from tensormt.segments import Segments, check_sizes, reference_streams
@@ -27,8 +27,8 @@ ROWS = {".jsonl", ".tsv"}
 Lines = list[str | None]
 
 
-class Block(NamedTuple):
-    """Some segments of one source: a list for each of its columns."""
+class SourceBlock(NamedTuple):
+    """Consecutive segments of one source: a list for each of its columns."""
 
     hyps: list[Lines]
     refs: list[Lines]
@@ -36,9 +36,15 @@ class Block(NamedTuple):
 
 
 class Source(NamedTuple):
-    """What one file brings: its systems, how many references, documents, segments, blocks.
+    """The contents of one file.
 
-    `blocks(start, size)` iterates over blocks of `size` segments from `start` on.
+    Args:
+        name: Name in messages and tables.
+        systems: Names of the systems.
+        refs: Number of reference streams.
+        docs: Whether the file has document ids.
+        size: Number of segments.
+        blocks: `blocks(start, size)` iterates over blocks of `size` segments from `start` on.
     """
 
     name: str
@@ -46,16 +52,16 @@ class Source(NamedTuple):
     refs: int
     docs: bool
     size: int
-    blocks: Callable[[int, int], Iterator[Block]]
+    blocks: Callable[[int, int], Iterator[SourceBlock]]
 
 
 class Corpus:
-    """Where segments come from, chunk by chunk: systems, references and documents of files.
+    """Segments in chunks: systems, references and documents of files.
 
     Args:
-        hyps: Files of hypotheses.
-        refs: Files of references.
-        docs: The file that names documents.
+        hyps: Sources of hypotheses.
+        refs: Sources of references.
+        docs: Source of document ids; None: there are none.
         paths: All files, for `digest`.
     """
 
@@ -77,7 +83,7 @@ class Corpus:
 
     @cached_property
     def digest(self) -> str:
-        """A hash of all files."""
+        """A hash of the contents of all files."""
         digest = hashlib.blake2b(digest_size=16)
         for name in self._paths:
             with files.open_bytes(name) as file:
@@ -90,9 +96,9 @@ class Corpus:
         """Iterate over chunks of at most `size` segments.
 
         Args:
-            size: Segments at a time.
+            size: Segments per chunk.
             start: Position of the first segment.
-            hyps: Whether hypotheses are read too.
+            hyps: Whether hypotheses are read.
 
         Raises:
             TensorMTError: If a segment has no reference.
@@ -133,10 +139,17 @@ def open_corpus(
     trees: bool = False,
     segments: str = "sentence",
 ) -> Corpus:
-    """The corpus of files named on a command line; `-` is standard input.
+    """Open files as a corpus.
 
-    `trees`: the files hold trees, in which a segment may take several lines (`.mrg`, CoNLL-U);
-    `segments`: which sentences of CoNLL-U make a segment (tensormt.data.tree_files).
+    Args:
+        hyps: Files of hypotheses, one per system; `-`: standard input.
+        refs: Files of references; empty: the hypothesis files contain them.
+        docs: File of document ids.
+        trees: Whether the files contain trees, which may span several lines (`.mrg`, CoNLL-U).
+        segments: Which CoNLL-U sentences form a segment (`tensormt.data.tree_files`).
+
+    Raises:
+        TensorMTError: If a file cannot be read, or files do not align.
     """
     spool = files.Spool()
     names = [spool.path(name) for name in (*hyps, *refs, *([docs] if docs else []))]
@@ -152,25 +165,25 @@ def open_corpus(
         sources.append(_source(names[-1], "doc", markup))
     check_sizes({source.name: source.size for source in sources}, "segments" if markup else "lines")
     if not own[0].size:
-        raise TensorMTError(f"{own[0].name} holds no segment: expected at least one")
+        raise TensorMTError(f"{own[0].name} contains no segment: expected at least one")
     seen: set[str] = set()
     for system in (system for source in own for system in source.systems):
         if system in seen:
-            raise TensorMTError(f"two systems are called {system!r}: rename one of the files")
+            raise TensorMTError(f"two systems are named {system!r}: rename one of the files")
         seen.add(system)
     documents = next((source for source in reversed(sources) if source.docs), None)
     return Corpus(own, others or _own_references(own), documents, names)
 
 
 def _own_references(sources: Sequence[Source]) -> list[Source]:
-    """The hypothesis file that brings references along; several files must agree on them."""
-    bring = [source for source in sources if source.refs]
-    if not bring:
+    """The hypothesis file that contains references; several such files must agree on them."""
+    found = [source for source in sources if source.refs]
+    if not found:
         raise TensorMTError(
-            "no references: name at least one reference file before -i, "
-            "or give rows (.jsonl, .tsv) that hold references"
+            "no references: name at least one reference file, "
+            "or use rows (.jsonl, .tsv) that contain references"
         )
-    first, *rest = bring
+    first, *rest = found
     for other in rest:
         done = 0
         for one, two in zip(first.blocks(0, 1000), other.blocks(0, 1000), strict=True):
@@ -178,39 +191,39 @@ def _own_references(sources: Sequence[Source]) -> list[Source]:
             for number, (ours, theirs) in enumerate(pairs, done + 1):
                 if ours != theirs:
                     raise TensorMTError(
-                        f"segment {number}: the hypothesis files have different references; give "
-                        "them in a file of their own, or score the files one by one"
+                        f"segment {number}: the hypothesis files have different references; put "
+                        "these into a separate file, or score the files one by one"
                     )
             done += 1000
     return [first]
 
 
 def _source(path: str, role: str, markup: list[Markup], trees: str = "") -> Source:
-    """A file in its role (hypothesis, references, doc); markup follows the first such file.
+    """Open a file in a role (hypothesis, references, doc); markup is ordered as in the first file.
 
-    `trees`: the rule of the segments of trees, where the file holds these.
+    `trees` is the rule of segments if the file contains trees.
     """
-    kind, name = files.kind(path), files.shown(path)
-    if trees and tree_files.form(path) != "brackets":
-        items = tree_files.cut(path, trees)
+    kind, name = files.suffix(path), files.display_name(path)
+    if trees and tree_files.tree_format(path) != "brackets":
+        items = tree_files.read_trees(path, trees)
         own = role == "hypothesis"
-        return _listed(name, [name], [items] * own, [items] * (not own), None, len(items))
+        return _memory_source(name, [name], [items] * own, [items] * (not own), None, len(items))
     if role != "doc" and kind in MARKUP:
         found = read_markup(path)
-        found = found.arranged(markup[0]) if markup else found
+        found = found.ordered_as(markup[0]) if markup else found
         markup.append(found)
         systems = found.hyps or found.refs
         refs = found.refs or (found.hyps if role == "references" else {})
         docs = [doc for doc, _ in found.places]
         columns = (list(systems.values()), list(refs.values()), docs)
-        return _listed(name, list(systems), *columns, len(found.places))
+        return _memory_source(name, list(systems), *columns, len(found.places))
     if role != "doc" and kind in ROWS:
         return _row_source(path, name, role)
 
-    def blocks(start: int, size: int) -> Iterator[Block]:
-        for lines in files.slices(path, size, start):
+    def blocks(start: int, size: int) -> Iterator[SourceBlock]:
+        for lines in files.line_batches(path, size, start):
             part: Lines = list(lines)
-            yield Block(
+            yield SourceBlock(
                 [part] if role == "hypothesis" else [],
                 [part] if role == "references" else [],
                 part if role == "doc" else None,
@@ -218,30 +231,30 @@ def _source(path: str, role: str, markup: list[Markup], trees: str = "") -> Sour
 
     systems_of = [name] if role == "hypothesis" else []
     return Source(
-        name, systems_of, int(role == "references"), role == "doc", files.count(path), blocks
+        name, systems_of, int(role == "references"), role == "doc", files.count_lines(path), blocks
     )
 
 
 def _row_source(path: str, name: str, role: str) -> Source:
     size, most, documents = 0, 0, False
-    for row in rows(path, role):
+    for row in read_rows(path, role):
         size += 1
         most = max(most, len(row.refs))
         documents = documents or row.doc is not None
 
-    def blocks(start: int, size: int) -> Iterator[Block]:
-        rest = islice(rows(path), start, None)
+    def blocks(start: int, size: int) -> Iterator[SourceBlock]:
+        rest = islice(read_rows(path), start, None)
         while part := list(islice(rest, size)):
-            # every block has as many streams as the whole file
+            # every block has the same number of streams
             refs = reference_streams(
                 [[*row.refs, *[None] * (most - len(row.refs))] for row in part]
             )
-            yield Block([[row.hyp for row in part]], refs[:most], [row.doc for row in part])
+            yield SourceBlock([[row.hyp for row in part]], refs[:most], [row.doc for row in part])
 
     return Source(name, [name], most, documents, size, blocks)
 
 
-def _listed(
+def _memory_source(
     name: str,
     systems: list[str],
     hyps: Sequence[Sequence[str | None]],
@@ -249,12 +262,12 @@ def _listed(
     docs: Sequence[str] | None,
     size: int,
 ) -> Source:
-    """Columns that lie in memory."""
+    """A source of columns in memory."""
 
-    def blocks(start: int, step: int) -> Iterator[Block]:
+    def blocks(start: int, step: int) -> Iterator[SourceBlock]:
         for first in range(start, size, step):
             rows = slice(first, first + step)
-            yield Block(
+            yield SourceBlock(
                 [list(lines[rows]) for lines in hyps],
                 [list(lines[rows]) for lines in refs],
                 None if docs is None else list(docs[rows]),

@@ -1,7 +1,7 @@
-"""Input files: opened (gzip too), decoded by lines, counted; standard input kept for rereading.
+"""Reading of input files: plain or gzip, line by line; standard input is copied for rereading.
 
-Every file that a user gives is read here: UTF-8 with or without a byte order mark, plain or `.gz`,
-`-` for standard input. What cannot be read is one sentence that names the file and the line.
+All files of users are read here: UTF-8 with or without a byte order mark, plain or `.gz`, `-` for
+standard input. Errors name the file and the line.
 """
 
 from __future__ import annotations
@@ -19,21 +19,25 @@ from typing import IO, Any
 
 from tensormt.errors import TensorMTError
 
-_BLOCK = 1 << 20
+_BLOCK = 1 << 20  # bytes read at a time
 
 
 class Spool:
-    """Standard input and pipes kept in temporary files, since input is read more than once."""
+    """Copies standard input and pipes to temporary files, since input is read more than once."""
 
     def __init__(self) -> None:
         self.names: set[str] = set()
 
     def path(self, name: str) -> str:
-        """A file that can be read again: the name itself, or a copy of what a pipe gives."""
+        """Return a file that can be read repeatedly: `name`, or a copy of what a pipe delivers.
+
+        Raises:
+            TensorMTError: If a pipe is named twice or cannot be read.
+        """
         if name != "-" and (not Path(name).exists() or Path(name).is_file()):
             return name
         if name in self.names:
-            raise TensorMTError(f"{name!r} can be named only once: it can be read only once")
+            raise TensorMTError(f"{name!r} is named twice: it can be read only once")
         self.names.add(name)
         copy = tempfile.NamedTemporaryFile(prefix="tensormt-", suffix=_suffix(name))  # noqa: SIM115
         try:
@@ -48,7 +52,7 @@ class Spool:
 
 
 def rereadable(name: str) -> str:
-    """A file that can be read again, for a single input."""
+    """Return a file that can be read repeatedly, for a single input."""
     return Spool().path(name)
 
 
@@ -56,50 +60,62 @@ def _suffix(name: str) -> str:
     return Path(name).suffix if name != "-" else ""
 
 
-# path of a copy → what it is called, and the file, which lives as long as the program
+# path of a copy → name to display, and the file, which is deleted when the program ends
 _KEPT: dict[str, tuple[str, IO[bytes]]] = {}
 
 
-def shown(path: str) -> str:
-    """What a file is called in messages and tables."""
+def display_name(path: str) -> str:
+    """Return the name of a file in messages and tables."""
     return _KEPT[path][0] if path in _KEPT else path
 
 
 def open_bytes(path: str) -> IO[bytes] | gzip.GzipFile:
-    """A file to read bytes from, unpacked where its name ends in .gz."""
+    """Open a file for reading bytes, decompressed if its name ends in .gz."""
     try:
         return gzip.open(path) if path.endswith(".gz") else open(path, "rb")
     except OSError as error:
-        raise TensorMTError(f"{shown(path)} cannot be read: {error.strerror}") from None
+        raise TensorMTError(f"{display_name(path)} cannot be read: {error.strerror}") from None
     except ValueError:  # a NUL byte in the name
-        raise TensorMTError(f"{path!r} is no file name") from None
+        raise TensorMTError(f"{path!r} is not a valid file name") from None
 
 
 @contextmanager
 def _reading(path: str) -> Iterator[IO[bytes] | gzip.GzipFile]:
-    """The open file; whatever goes wrong while it is read names it."""
+    """Open a file; errors while it is read name it."""
     with open_bytes(path) as file:
         try:
             yield file
         except (OSError, EOFError, zlib.error) as error:
-            raise TensorMTError(f"{shown(path)} cannot be read: {error}") from None
+            raise TensorMTError(f"{display_name(path)} cannot be read: {error}") from None
 
 
-def kind(path: str) -> str:
-    """The suffix of a file's name in lower case, .gz left aside."""
+def suffix(path: str) -> str:
+    """Return the suffix of a file name in lower case, without .gz.
+
+    >>> suffix("data/rows.JSONL.gz")
+    '.jsonl'
+    """
     return Path(path.removesuffix(".gz")).suffix.lower()
 
 
-def lines(path: str) -> Iterator[str]:
-    """The lines of a UTF-8 file, without their ends."""
-    return chain.from_iterable(_blocks(path))
+def lines(path: str, *, block_size: int = _BLOCK) -> Iterator[str]:
+    """Iterate over the lines of a UTF-8 file, without line ends.
+
+    Args:
+        path: The file.
+        block_size: Bytes that are read and decoded at a time.
+
+    Raises:
+        TensorMTError: If the file cannot be read or a line is not UTF-8.
+    """
+    return chain.from_iterable(_blocks(path, block_size))
 
 
-def _blocks(path: str) -> Iterator[list[str]]:
-    """The lines of a UTF-8 file in lists, decoded a block at a time."""
+def _blocks(path: str, block_size: int) -> Iterator[list[str]]:
+    """The lines of a UTF-8 file in lists, decoded block by block."""
     with _reading(path) as file:
-        number, rest = 0, b""  # of lines so far, and what follows the last whole one
-        while block := file.read(_BLOCK):
+        number, rest = 0, b""  # lines so far, and the incomplete last line
+        while block := file.read(block_size):
             whole, end, rest = (rest + block).rpartition(b"\n")
             if end:
                 yield _decoded(whole, path, number)
@@ -109,25 +125,27 @@ def _blocks(path: str) -> Iterator[list[str]]:
 
 
 def _decoded(data: bytes, path: str, number: int) -> list[str]:
-    """The lines of a block that follows so many lines."""
+    """The lines of a block that follows `number` lines."""
     try:
         text = data.decode("utf-8" if number else "utf-8-sig")
     except UnicodeDecodeError as error:
         line = number + error.object.count(b"\n", 0, error.start) + 1
-        raise TensorMTError(f"{shown(path)}, line {line}: not UTF-8 text") from None
+        raise TensorMTError(f"{display_name(path)}, line {line}: not UTF-8 text") from None
     found = text.split("\n")
     return [line.rstrip("\r") for line in found] if "\r" in text else found
 
 
-def slices(path: str, size: int, start: int = 0) -> Iterator[list[str]]:
-    """The lines of a UTF-8 file from a line on, `size` at a time."""
-    rest = islice(lines(path), start, None)
+def line_batches(
+    path: str, size: int, start: int = 0, *, block_size: int = _BLOCK
+) -> Iterator[list[str]]:
+    """Iterate over lists of `size` lines of a UTF-8 file, from line `start` (counted from 0) on."""
+    rest = islice(lines(path, block_size=block_size), start, None)
     while part := list(islice(rest, size)):
         yield part
 
 
 def open_stream(path: Path) -> IO[bytes]:
-    """A device or pipe to write to."""
+    """Open a device or pipe for writing."""
     try:
         return path.open("wb")
     except OSError as error:
@@ -135,39 +153,43 @@ def open_stream(path: Path) -> IO[bytes]:
 
 
 def text(path: str) -> str:
-    """The whole text of a UTF-8 file."""
+    """Read the whole text of a UTF-8 file."""
     with _reading(path) as file:
         data = file.read()
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
-        raise TensorMTError(f"{shown(path)}, line {line}: not UTF-8 text") from None
+        raise TensorMTError(f"{display_name(path)}, line {line}: not UTF-8 text") from None
 
 
-def count(path: str) -> int:
-    """Number of lines, the last one with or without its end."""
+def count_lines(path: str, *, block_size: int = _BLOCK) -> int:
+    """Count the lines of a file; the last line may lack a line end."""
     found, last = 0, b"\n"
     with _reading(path) as file:
-        while block := file.read(_BLOCK):
+        while block := file.read(block_size):
             found += block.count(b"\n")
             last = block[-1:]
     return found + (last != b"\n")
 
 
 def json_line(line: str, where: str) -> dict[str, Any]:
-    """The JSON object of one line."""
+    """Parse one line as a JSON object; errors start with `where`.
+
+    >>> json_line('{"a": 1}', "x.jsonl, line 1")
+    {'a': 1}
+    """
     try:
         data = json.loads(line)
     except ValueError:
         raise TensorMTError(f"{where}: not a JSON object") from None
     except RecursionError:
-        raise TensorMTError(f"{where}: nested too deeply for a JSON object of texts") from None
+        raise TensorMTError(f"{where}: the JSON object is nested too deeply") from None
     if not isinstance(data, dict):
         raise TensorMTError(f"{where}: expected a JSON object, found {line[:40]!r}")
     return data
 
 
 def json_object(path: str) -> dict[str, Any]:
-    """The JSON object that a whole file holds."""
-    return json_line(text(path), shown(path))
+    """Read a file that contains one JSON object."""
+    return json_line(text(path), display_name(path))

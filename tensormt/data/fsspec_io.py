@@ -1,7 +1,7 @@
-"""Files wherever fsspec opens them: this machine, shared folders, s3, gs, memory.
+"""Files of all file systems of fsspec: local, shared folders, s3, gs, memory.
 
-What is read is opened by `open_input`, or copied to this machine by `fetched`; what is written
-appears in one step, by `stored` or `replace`. Trouble is one sentence that names the file.
+Input is opened by `open_input`, or copied to a local file by `local_copy`; output is written
+atomically by `atomic_upload` or `move_into_place`. Errors name the file.
 """
 
 from __future__ import annotations
@@ -17,11 +17,18 @@ from typing import IO, Any
 
 from tensormt.errors import TensorMTError
 
-BLOCK = 1 << 20  # bytes that are read at a time
+BLOCK = 1 << 20  # bytes read at a time
 
 
 def filesystem(path: str) -> tuple[Any, str]:
-    """The file system of a path, by fsspec, and the path in it."""
+    """Return the fsspec file system of a path, and the path in it.
+
+    Raises:
+        TensorMTError: If fsspec does not know the protocol.
+
+    >>> filesystem("memory://folder/file")[1]
+    '/folder/file'
+    """
     import fsspec
 
     try:
@@ -32,8 +39,8 @@ def filesystem(path: str) -> tuple[Any, str]:
 
 
 @contextmanager
-def named(path: str) -> Iterator[None]:
-    """Whatever goes wrong with a file is one sentence that names it."""
+def reading_errors(path: str) -> Iterator[None]:
+    """Convert errors of reading to a TensorMTError that names the file."""
     try:
         yield
     except (OSError, EOFError) as error:
@@ -43,9 +50,9 @@ def named(path: str) -> Iterator[None]:
 
 @contextmanager
 def open_input(path: str) -> Iterator[IO[bytes]]:
-    """A file to read bytes from, unpacked where its name ends in .gz."""
+    """Open a file for reading bytes, decompressed if its name ends in .gz."""
     system, inner = filesystem(path)
-    with named(path), system.open(inner, "rb") as raw:
+    with reading_errors(path), system.open(inner, "rb") as raw:
         if path.endswith(".gz"):
             with gzip.GzipFile(fileobj=raw) as file:
                 yield io.BufferedReader(file, BLOCK)
@@ -53,8 +60,8 @@ def open_input(path: str) -> Iterator[IO[bytes]]:
             yield raw
 
 
-def replace(system: Any, fresh: str, target: str) -> None:
-    """Put a finished file in its place in one step, whoever else may do so too."""
+def move_into_place(system: Any, fresh: str, target: str) -> None:
+    """Rename a finished file atomically; another process may do the same at the same time."""
     try:
         if "file" in system.protocol:
             os.replace(fresh, target)
@@ -66,8 +73,8 @@ def replace(system: Any, fresh: str, target: str) -> None:
 
 
 @contextmanager
-def stored(path: str) -> Iterator[Path]:
-    """A local file to write, which is put to the path when it is whole."""
+def atomic_upload(path: str) -> Iterator[Path]:
+    """Yield a local path to write to, which is copied to `path` when the block succeeds."""
     system, target = filesystem(path)
     local = "file" in system.protocol
     try:
@@ -85,12 +92,12 @@ def stored(path: str) -> Iterator[Path]:
 
 
 @contextmanager
-def fetched(path: str) -> Iterator[Path]:
-    """A local file with what lies at the path."""
+def local_copy(path: str) -> Iterator[Path]:
+    """Yield a local file with the contents of `path`."""
     system, inner = filesystem(path)
     if "file" in system.protocol:
         yield Path(inner)
         return
-    with tempfile.TemporaryDirectory() as home, named(path):
+    with tempfile.TemporaryDirectory() as home, reading_errors(path):
         system.get(inner, f"{home}/file")
         yield Path(home) / "file"

@@ -1,6 +1,6 @@
-"""Test sets with human scores: a JSONL of segments, or the score files of mt-metrics-eval.
+"""Test sets with human scores: JSONL files of segments, or score files of mt-metrics-eval.
 
-JSONL, one object a segment (higher scores are better; a system may lack an output or a score):
+JSONL, one object per segment (higher scores are better; outputs and scores may be missing):
 
     {"doc": str, "seg": int, "refs": [str], "sys": {name: {"hyp": str, "scores": {name: float}}}}
 
@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tensormt.data import files
-from tensormt.data.row_reader import document, strings
+from tensormt.data.row_columns import check_document, check_texts
 from tensormt.errors import TensorMTError
 from tensormt.segments import Segments
 
@@ -27,12 +27,18 @@ from tensormt.segments import Segments
 def read_jsonl(*paths: str | Path) -> Segments:
     """Read one or more JSONL files as one test set with human scores.
 
+    Args:
+        paths: Files in the format of this module.
+
+    Returns:
+        Segments with documents and human scores.
+
     Raises:
-        TensorMTError: If a line is not such an object; the message names file and line.
+        TensorMTError: If a line is not such an object; the message names the file and the line.
     """
     rows = [row for path in paths for row in _rows(files.rereadable(str(path)))]
     if not rows:
-        raise TensorMTError(f"{', '.join(map(str, paths))}: no segment, expected one a line")
+        raise TensorMTError(f"{', '.join(map(str, paths))}: no segment, expected one per line")
     systems = sorted({name for row in rows for name in row.outputs})
     names = sorted({key for row in rows for own in row.scores.values() for key in own})
     human = {
@@ -60,32 +66,32 @@ class _Row(NamedTuple):
 
 
 def _rows(path: str) -> Iterator[_Row]:
-    """The segments of a file, checked; a mistake is named with its line."""
+    """Iterate over the checked segments of a file."""
     for number, line in enumerate(files.lines(path), 1):
         if not line.strip():
             continue
-        where = f"{files.shown(path)}, line {number}"
+        where = f"{files.display_name(path)}, line {number}"
         data = files.json_line(line, where)
         if not isinstance(data.get("sys"), dict):
             raise TensorMTError(f'{where}: expected an object with "refs" and "sys"')
-        given = strings(data.get("refs") or [], where, "refs")
+        given = check_texts(data.get("refs") or [], where, "refs")
         refs = [ref for ref in given if ref and not ref.isspace()]
         if not refs:
-            raise TensorMTError(f'{where}: no reference, "refs" must hold at least one')
+            raise TensorMTError(f'{where}: no reference, "refs" must contain at least one')
         doc = data.get("doc", "")
         outputs, scores = {}, {}
         for system, entry in data["sys"].items():
             place = f"{where}, system {system!r}"
             if not isinstance(entry, dict):
                 raise TensorMTError(f'{place}: expected an object with "hyp" and "scores"')
-            strings(system, where, "sys")
-            outputs[system] = strings([entry.get("hyp")], place, "hyp")[0]
+            check_texts(system, where, "sys")
+            outputs[system] = check_texts([entry.get("hyp")], place, "hyp")[0]
             scores[system] = _scores(entry.get("scores"), place)
-        yield _Row("" if doc is None else document(doc, where), refs, outputs, scores)
+        yield _Row("" if doc is None else check_document(doc, where), refs, outputs, scores)
 
 
 def _scores(entry: Any, place: str) -> dict[str, float]:
-    """The human scores of one output: finite numbers by name; null is no score."""
+    """The human scores of one output: finite numbers by name; null: no score."""
     if entry is None:
         return {}
     if not isinstance(entry, dict):
@@ -96,7 +102,7 @@ def _scores(entry: Any, place: str) -> dict[str, float]:
             continue
         if isinstance(value, bool) or not isinstance(value, int | float) or not _finite(value):
             raise TensorMTError(f"{place}: score {name!r} must be a finite number or null")
-        strings(name, place, "scores")
+        check_texts(name, place, "scores")
         found[name] = float(value)
     return found
 
@@ -109,7 +115,14 @@ def _finite(value: float) -> bool:
 
 
 def read_scores(path: str | Path) -> dict[str, list[float]]:
-    """Read a score file of mt-metrics-eval: system -> scores in order, NaN for None."""
+    """Read a score file of mt-metrics-eval.
+
+    Returns:
+        Scores by system, in the order of the file; NaN for None.
+
+    Raises:
+        TensorMTError: If a line is not a system and a score, or numbers of scores differ.
+    """
     scores: dict[str, list[float]] = {}
     for number, line in enumerate(files.lines(str(path)), 1):
         fields = line.split()
@@ -132,9 +145,17 @@ def read_scores(path: str | Path) -> dict[str, list[float]]:
 def align_scores(
     paths: Sequence[str | Path], systems: Sequence[str] | None = None
 ) -> tuple[list[str], list[np.ndarray]]:
-    """Read score files as tables float64 [S,N] over the systems that all of them have.
+    """Read score files as tables over the systems that all of them have.
 
-    ``systems`` narrows them further; the order is that of the first file.
+    Args:
+        paths: Score files of mt-metrics-eval.
+        systems: Systems to which the tables are restricted; None: no restriction.
+
+    Returns:
+        Names of the S systems, in the order of the first file, and a table float64 [S,N] per file.
+
+    Raises:
+        TensorMTError: If fewer than 2 systems are common, or numbers of scores differ.
     """
     read = [read_scores(path) for path in paths]
     common = [name for name in read[0] if all(name in scores for scores in read)]
@@ -148,7 +169,7 @@ def align_scores(
     for path, size in zip(paths, sizes, strict=True):
         if size != sizes[0]:
             raise TensorMTError(
-                f"{path} has {size} scores a system, {paths[0]} has {sizes[0]}: they must align"
+                f"{path} has {size} scores per system, {paths[0]} has {sizes[0]}: they must align"
             )
     tables = [np.array([scores[name] for name in common], np.float64) for scores in read]
     return common, tables

@@ -1,9 +1,9 @@
-"""Row groups of Parquet files: where to cut them, how to read a part, and what was read.
+"""Splitting of Parquet files between row groups and within them, and reading of the parts.
 
-Writers put up to a million rows into one group, so a group is also cut by rows. Parquet has no
-index of rows: whoever reads a part decodes the rows before it and drops them, each at a thirtieth
-of what BLEU costs. So that this stays small, a file of one group is cut into 16 parts at most, and
-a group into 4 where there are many of them.
+Row groups have up to a million rows, so they are also split by rows. Parquet has no index of rows:
+to read a part, the rows before it are decoded and dropped, each at about a thirtieth of the cost of
+BLEU. To bound this overhead, a file of one row group is split into at most 16 parts, and a row
+group of a file with many of them into at most 4.
 """
 
 from __future__ import annotations
@@ -17,29 +17,38 @@ from typing import Any, NamedTuple
 from tensormt.data.fsspec_io import BLOCK, open_input
 from tensormt.errors import TensorMTError
 
-_PARTS, _LEAST = 16, 4  # of a file's only group, of one of many
-_BATCH = 2000  # rows that are decoded at a time
-_BUFFER = 4 << 20  # bytes of a column that are held: else the whole of a group would be
+_MAX_PARTS, _MIN_PARTS = 16, 4  # parts of a file's only row group, of one of many
+_BATCH = 2000  # rows decoded at a time
+_BUFFER = 4 << 20  # bytes of a column in memory: without a buffer, whole row groups are loaded
 
 
 class Part(NamedTuple):
-    """Row groups `start` up to `stop`; or, with `skip`, rows of one: those after so many."""
+    """Row groups `start` to `stop`, or rows of one row group.
+
+    Args:
+        start: First row group.
+        stop: Row group after the last one.
+        bytes: Size.
+        first: Number of rows of the file before the part.
+        rows: Number of rows.
+        skip: Number of rows of the row group before the part; None: whole row groups.
+    """
 
     start: int
     stop: int
     bytes: int
-    first: int  # rows of the file before it
+    first: int
     rows: int
     skip: int | None = None
 
 
-def parts(path: str, size: int) -> list[Part]:
-    """The parts of a file, of about so many bytes each: groups together, or a group cut by rows."""
+def split_file(path: str, size: int) -> list[Part]:
+    """Split a Parquet file into parts of about `size` bytes: several row groups, or rows of one."""
     with open_parquet(path) as file:
         about = file.metadata
         groups = [about.row_group(k) for k in range(about.num_row_groups)]
         weights = [(group.num_rows, group.total_byte_size) for group in groups]
-    most = max(_LEAST, _PARTS // max(1, len(weights)))
+    most = max(_MIN_PARTS, _MAX_PARTS // max(1, len(weights)))
     found: list[Part] = []
     start = first = rows = weight = 0
 
@@ -68,7 +77,11 @@ def parts(path: str, size: int) -> list[Part]:
 
 @contextmanager
 def open_parquet(path: str) -> Iterator[Any]:
-    """A Parquet file."""
+    """Open a Parquet file.
+
+    Raises:
+        TensorMTError: If it cannot be read as Parquet.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -79,13 +92,28 @@ def open_parquet(path: str) -> Iterator[Any]:
             raise TensorMTError(f"{path} cannot be read as Parquet: {error}") from None
 
 
-def batches(
-    file: Any, groups: Sequence[int], columns: Sequence[str], skip: int, rows: int | None
+def read_batches(
+    file: Any,
+    groups: Sequence[int],
+    columns: Sequence[str],
+    skip: int,
+    rows: int | None,
+    *,
+    batch_rows: int = _BATCH,
 ) -> Iterator[Any]:
-    """Record batches of row groups: `rows` rows (None: all) after the first `skip`."""
+    """Iterate over record batches of row groups.
+
+    Args:
+        file: Open Parquet file.
+        groups: Row groups.
+        columns: Names of columns.
+        skip: Number of rows to drop at the beginning.
+        rows: Number of rows to read after them; None: all.
+        batch_rows: Rows decoded at a time.
+    """
     if not groups:
         return
-    for batch in file.iter_batches(_BATCH, list(groups), list(columns)):
+    for batch in file.iter_batches(batch_rows, list(groups), list(columns)):
         if skip >= len(batch):
             skip -= len(batch)
             continue

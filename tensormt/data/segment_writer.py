@@ -1,13 +1,13 @@
-"""Segment scores to a file, in whole chunks, so that a killed run can go on.
+"""Writing of segment scores in chunks, so that an interrupted run can be resumed.
 
-While a run lasts, rows go to `OUT.part`, and `OUT.state` says how many segments are done, how long
-the part file then was, and what the caller keeps (its sums so far); it is replaced in one step
-after every chunk. To go on, the part file is cut to that length. At the end the part becomes OUT
-and the state goes away: OUT is there whole or not at all. The state carries a fingerprint of inputs
-and options.
+During a run, rows are appended to `OUT.part`; `OUT.state` has the number of finished segments, the
+size of the part file, and the caller's state (its sums so far), and is replaced atomically after
+every chunk. On resuming, the part file is truncated to that size. At the end the part file is
+renamed to OUT and the state file is removed, so OUT is written completely or not at all. The state
+includes a fingerprint of inputs and options.
 
-A finished OUT is replaced only by the same run: what is written is compared with it chunk by chunk,
-and at the first row that differs the run ends with OUT as it was.
+A finished OUT is replaced only by identical results: rows are compared with it chunk by chunk, and
+the run ends at the first difference, leaving OUT unchanged.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 try:
     import fcntl
-except ImportError:  # not on Windows, where two runs on one file are not kept apart
+except ImportError:  # on Windows two runs on the same file are not detected
     fcntl = None  # type: ignore[assignment]
 
 KINDS = (".jsonl", ".tsv", ".parquet")
@@ -38,7 +38,22 @@ _FRESH = (".state.new", ".part.new")
 
 
 class SegmentWriter:
-    """Writes rows of (segment, system, doc, scores) to a .jsonl, .tsv or .parquet file."""
+    """Writes rows of (segment, system, doc, scores) to a .jsonl, .tsv or .parquet file.
+
+    Args:
+        path: Output file; its suffix gives the format.
+        fingerprint: Hash of inputs and options.
+        metrics: Names of the metrics.
+        resume: Whether to continue an interrupted run.
+        inputs: Files that must not be overwritten.
+
+    Attributes:
+        done: Number of segments written.
+        kept: State that the caller passed with the last chunk; None: a new run.
+
+    Raises:
+        TensorMTError: If the file cannot be written, or the interrupted run cannot be resumed.
+    """
 
     def __init__(
         self,
@@ -51,7 +66,7 @@ class SegmentWriter:
         self.kind = Path(path).suffix
         if self.kind not in KINDS:
             raise TensorMTError(
-                f"{path}: the name must end in {', '.join(KINDS)}", options="segments"
+                f"{path}: the name must end in one of {', '.join(KINDS)}", options="segments"
             )
         self.path, self.part, self.state, *_ = (
             output_path(path, inputs, more) for more in ("", ".part", ".state", *_FRESH)
@@ -60,33 +75,33 @@ class SegmentWriter:
             check_regular(file)
         self.fingerprint, self.metrics = fingerprint, list(metrics)
         self.done = 0
-        self.kept: dict[str, Any] | None = None  # what the run had kept when it was stopped
+        self.kept: dict[str, Any] | None = None
         self._file: IO[bytes] | None = None
-        self._resumed = False  # a stopped run goes on
-        self._old: Iterator[bytes] | None = None  # the rows of a finished result of that name
+        self._resumed = False
+        self._old: Iterator[bytes] | None = None  # rows of an existing file of that name
         try:
             if self.path.exists() and self.path.stat().st_size:
                 self._old = self._rows_of_old()
-            self._file = self._go_on() if resume else None
+            self._file = self._resume() if resume else None
             if self._file is None:
                 self._file = self._lock(self.part.open("ab"))
-                self.state.unlink(missing_ok=True)  # an old state must not meet a new part
+                self.state.unlink(missing_ok=True)  # an old state must not belong to a new part
                 self._file.truncate(0)
                 self._file.seek(0)
-                if self._head():
-                    self._agree(self._head())
-                self._write(self._head())
-                self._mark()
+                if self._header():
+                    self._compare(self._header())
+                self._write(self._header())
+                self._save_state()
         except OSError as error:
-            raise self._trouble(error) from None
+            raise self._write_error(error) from None
 
-    def _head(self) -> bytes:
+    def _header(self) -> bytes:
         if self.kind != ".tsv":
             return b""
         return "\t".join(["segment", "system", "doc", *self.metrics]).encode() + b"\n"
 
-    def _go_on(self) -> IO[bytes] | None:
-        """The part file of a run that was stopped, cut to its last whole chunk."""
+    def _resume(self) -> IO[bytes] | None:
+        """The part file of an interrupted run, truncated to its last complete chunk."""
         if not (self.state.exists() and self.part.exists()):
             return None
         try:
@@ -98,31 +113,31 @@ class SegmentWriter:
                 raise ValueError
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise TensorMTError(
-                f"cannot resume {self.path}: {self.state} is damaged; start anew",
+                f"cannot resume {self.path}: {self.state} is damaged; start a new run",
                 options="resume",
             ) from None
         if mark != self.fingerprint:
             raise TensorMTError(
                 f"cannot resume {self.path}: inputs or options have changed since that run; "
-                "use the same ones, or start anew",
+                "use the same ones, or start a new run",
                 options="resume",
             )
         file = self._lock(self.part.open("r+b"))
         if self.part.stat().st_size < length:
             raise TensorMTError(
-                f"cannot resume {self.path}: {self.part} is shorter than it was; start anew",
+                f"cannot resume {self.path}: {self.part} was truncated; start a new run",
                 options="resume",
             )
         self.done, self.kept, self._resumed = done, kept, True
         file.truncate(length)
         file.seek(0)
         for line in file:
-            self._agree(line)
+            self._compare(line)
         file.seek(0, os.SEEK_END)
         return file
 
     def _rows_of_old(self) -> Iterator[bytes]:
-        """The lines of the finished file, as they stood in its part file."""
+        """The rows of the existing file, as they were in its part file."""
         if self.kind != ".parquet":
             with self.path.open("rb") as lines:
                 yield from lines
@@ -130,7 +145,7 @@ class SegmentWriter:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        from tensormt.data.row_text import text_of
+        from tensormt.data.row_text import to_bytes
 
         try:
             with pq.ParquetFile(self.path) as file:
@@ -139,30 +154,30 @@ class SegmentWriter:
                     docs = None if None in found["doc"] else found["doc"]
                     scores = [found[spec] for spec in self.metrics]
                     rows = self._rows(found["segment"], found["system"], docs, scores)
-                    yield from text_of(rows).splitlines(keepends=True)
+                    yield from to_bytes(rows).splitlines(keepends=True)
         except (pa.ArrowException, KeyError, TypeError, ValueError):
-            yield b"something else"
+            yield b"not a file of this package"
 
-    def _agree(self, line: bytes | None) -> None:
-        """Raise where a finished file of that name has another line next; None: it has no more."""
+    def _compare(self, line: bytes | None) -> None:
+        """Raise if the next line of an existing file differs; None: it must have no more lines."""
         if self._old is not None and next(self._old, None) != line:
             if self._file is not None:
                 self._file.close()
-            if not self._resumed:  # what a stopped run had kept stays
+            if not self._resumed:  # the files of an interrupted run are kept
                 self.part.unlink(missing_ok=True)
                 self.state.unlink(missing_ok=True)
             raise TensorMTError(
-                f"{self.path} holds the result of another run: remove it or name another file"
+                f"{self.path} contains the result of another run: remove it or choose another file"
             )
 
     def _lock(self, file: IO[bytes]) -> IO[bytes]:
-        """Keep other runs from the part file for as long as this one lasts."""
+        """Lock the part file against other runs."""
         if fcntl is not None:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise TensorMTError(
-                    f"another run is writing {self.path}: name another file"
+                    f"another run is writing {self.path}: choose another file"
                 ) from None
         return file
 
@@ -173,22 +188,32 @@ class SegmentWriter:
         scores: Mapping[str, Mapping[str, NDArray[np.float64]]],
         keep: dict[str, Any],
     ) -> None:
-        """Write one chunk: scores by system and metric, and what to keep after it."""
-        from tensormt.data.row_text import joined, text_of
+        """Write one chunk.
+
+        Args:
+            start: Position of the first segment.
+            docs: Document ids of the segments; None: there are none.
+            scores: Segment scores by system and metric, float64 [n].
+            keep: State of the caller after this chunk, as JSON.
+
+        Raises:
+            TensorMTError: If the file cannot be written, or an existing one differs.
+        """
+        from tensormt.data.row_text import join_columns, to_bytes
 
         systems = {name: [found[spec] for spec in self.metrics] for name, found in scores.items()}
         count = len(next(iter(systems.values()))[0])
         numbers = range(start + 1, start + 1 + count)
         columns = [self._rows(numbers, name, docs, found) for name, found in systems.items()]
-        text = text_of(joined(*columns))
+        text = to_bytes(join_columns(*columns))
         try:
             for row in text.splitlines(keepends=True) if self._old is not None else ():
-                self._agree(row)
+                self._compare(row)
             self._write(text)
             self.done, self.kept = start + count, keep
-            self._mark()
+            self._save_state()
         except OSError as error:
-            raise self._trouble(error) from None
+            raise self._write_error(error) from None
 
     def _rows(
         self,
@@ -197,16 +222,18 @@ class SegmentWriter:
         docs: Sequence[str] | None,
         scores: Sequence[ArrayLike],
     ) -> pa.Array:
-        """Rows of one system, or of one for each row, as text."""
-        from tensormt.data.row_text import counted, joined, numerals, strings
+        """Rows as text; `system` is one name, or one for each row."""
+        from tensormt.data.row_text import integer_column, join_columns, number_column, text_column
 
         table = self.kind == ".tsv"
         write: Callable[[str], str] = _flat if table else _quoted
-        systems = write(system) if isinstance(system, str) else strings(list(map(write, system)))
-        cells = [counted(segments), systems]
-        cells += [strings(list(map(write, docs)))] if docs is not None else [""] * table
-        # what is not a finite number is written as JSON has it
-        cells += [numerals(column, repr if table else json.dumps) for column in scores]
+        systems = (
+            write(system) if isinstance(system, str) else text_column(list(map(write, system)))
+        )
+        cells = [integer_column(segments), systems]
+        cells += [text_column(list(map(write, docs)))] if docs is not None else [""] * table
+        # infinities and NaN are written as in JSON
+        cells += [number_column(column, repr if table else json.dumps) for column in scores]
         if table:
             before = ["", *("\t" for _ in cells[1:])]
         else:
@@ -214,15 +241,15 @@ class SegmentWriter:
             before = [f", {_quoted(name)}: " for name in names]
             before[0] = "{" + before[0][2:]
         end = "\n" if table else "}\n"
-        return joined(*chain(*zip(before, cells, strict=True)), end)
+        return join_columns(*chain(*zip(before, cells, strict=True)), end)
 
     def _write(self, data: bytes) -> None:
         assert self._file is not None
         self._file.write(data)
         self._file.flush()
 
-    def _mark(self) -> None:
-        """Say how far we are, in one step."""
+    def _save_state(self) -> None:
+        """Replace the state file atomically."""
         assert self._file is not None
         state = {
             "fingerprint": self.fingerprint,
@@ -235,9 +262,13 @@ class SegmentWriter:
         fresh.replace(self.state)
 
     def finish(self) -> None:
-        """Put the file in its place."""
+        """Rename the part file to the output file.
+
+        Raises:
+            TensorMTError: If it cannot be written, or an existing file has more rows.
+        """
         assert self._file is not None
-        self._agree(None)
+        self._compare(None)
         try:
             self._file.close()
             if self.kind == ".parquet":
@@ -247,10 +278,10 @@ class SegmentWriter:
                 self.part.replace(self.path)
             self.state.unlink()
         except OSError as error:
-            raise self._trouble(error) from None
+            raise self._write_error(error) from None
 
     def _to_parquet(self) -> Path:
-        """A new file with the rows of the part file as columns, made a block at a time."""
+        """Convert the part file to a new Parquet file, block by block."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -265,8 +296,8 @@ class SegmentWriter:
                 writer.write_table(pa.Table.from_pylist(rows, form))
         return fresh
 
-    def _trouble(self, error: OSError) -> TensorMTError:
-        kept = f"; {self.done} segments are kept and can be resumed" if self.done else ""
+    def _write_error(self, error: OSError) -> TensorMTError:
+        kept = f"; {self.done} segments are saved, the run can be resumed" if self.done else ""
         return TensorMTError(
             f"{self.path} cannot be written: {error.strerror}{kept}",
             options="resume" if self.done else "",
@@ -283,6 +314,6 @@ def _flat(cell: str) -> str:
 
 
 def _check(state: Mapping[str, Any]) -> str:
-    """A hash of a state, by which a damaged one is found out."""
+    """A checksum of a state, to detect damage."""
     data = json.dumps(state, sort_keys=True).encode()
     return hashlib.blake2b(data, digest_size=16).hexdigest()

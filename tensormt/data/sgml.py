@@ -1,7 +1,7 @@
-"""mteval's SGML and XML (refset, tstset) and WMT's XML (src, ref, hyp in each doc), read leniently.
+"""Lenient reader of mteval's SGML and XML (refset, tstset) and WMT's XML (src, ref, hyp in a doc).
 
-Old test sets are SGML, not XML: tags in any case, unquoted attributes, loose ampersands. Python's
-HTML parser reads both. Segments are taken in the order of documents and of segments in the file.
+Old test sets are SGML, not XML: tags in any case, unquoted attributes, unescaped ampersands.
+Python's HTML parser reads both. Segments keep the order of the file.
 """
 
 from __future__ import annotations
@@ -17,15 +17,26 @@ from tensormt.errors import TensorMTError
 
 
 class Markup(NamedTuple):
-    """Segments by system, those of references and of hypotheses, and (document, id) of each."""
+    """The segments of a file.
+
+    Args:
+        path: Name of the file.
+        refs: Texts of every reference; None: missing.
+        hyps: Texts of every system; None: missing.
+        places: (document, id) of every segment.
+    """
 
     path: str
     refs: dict[str, list[str | None]]
     hyps: dict[str, list[str | None]]
     places: list[tuple[str, str]]
 
-    def arranged(self, first: Markup) -> Markup:
-        """The same segments in the order of another file, by document and segment id."""
+    def ordered_as(self, first: Markup) -> Markup:
+        """Return the segments in the order of another file, by document and segment id.
+
+        Raises:
+            TensorMTError: If a segment is in only one of the files.
+        """
         missing = set(first.places) ^ set(self.places)
         if missing:
             doc, segment = min(missing)
@@ -43,7 +54,7 @@ class Markup(NamedTuple):
 
 
 class _Segment(NamedTuple):
-    kind: str  # ref, tst or src; "" where the file does not say
+    kind: str  # ref, tst or src; "": unknown
     system: str
     doc: str
     id: str
@@ -52,7 +63,7 @@ class _Segment(NamedTuple):
 
 
 class _Reader(HTMLParser):
-    """Collects the segments; what would lose one is an error that names the line."""
+    """Collects segments; markup that would lose one raises an error that names the line."""
 
     def __init__(self, path: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -60,14 +71,14 @@ class _Reader(HTMLParser):
         self.found: list[_Segment] = []
         self.kind, self.system, self.doc, self.set_system = "", "", "", ""
         self.segment: str | None = None
-        self.line = self.count = 0  # where the segment began; segments of this document
+        self.line = self.count = 0  # first line of the segment; segments of this document
         self.text: list[str] = []
 
     def set_cdata_mode(self, *args: object, **more: object) -> None:
-        """A tag that HTML reads in a way of its own, such as title, is text like any other."""
+        """Do nothing: contents of HTML tags such as title are ordinary text here."""
 
     def fail(self, what: str, line: int | None = None) -> NoReturn:
-        """Raise with the place."""
+        """Raise an error that names the line."""
         place = self.getpos()[0] if line is None else line
         raise TensorMTError(f"{self.path}, line {place}: {what}")
 
@@ -95,7 +106,7 @@ class _Reader(HTMLParser):
         if tag != "seg":
             return
         if self.segment is None:
-            self.fail("a </seg> without its <seg>, which an unclosed tag may have swallowed")
+            self.fail("a </seg> without <seg>, possibly because of an unclosed tag before it")
         text = " ".join("".join(self.text).split())
         system = self.system or self.set_system or self.kind or "doc"
         self.found.append(_Segment(self.kind, system, self.doc, self.segment, text, self.line))
@@ -106,8 +117,8 @@ class _Reader(HTMLParser):
             self.text.append(data)
 
     def read(self, text: str) -> list[_Segment]:
-        """The segments of a file's text."""
-        # HTML has no CDATA: its contents become ordinary text
+        """Read the segments of a text."""
+        # HTML has no CDATA sections: their contents become ordinary text
         text = re.sub(r"<!\[CDATA\[(.*?)\]\]>", lambda m: escape(m[1]), text, flags=re.DOTALL)
         try:
             self.feed(text)
@@ -123,8 +134,12 @@ class _Reader(HTMLParser):
 
 @lru_cache(maxsize=8)
 def read_markup(path: str) -> Markup:
-    """References and hypotheses of a file; a segment that one of them lacks is None there."""
-    shown = files.shown(path)
+    """Read the references and hypotheses of a file.
+
+    Raises:
+        TensorMTError: If the markup is invalid or has no segment.
+    """
+    shown = files.display_name(path)
     reader = _Reader(shown)
     found = [segment for segment in reader.read(files.text(path)) if segment.kind != "src"]
     places = dict.fromkeys((segment.doc, segment.id) for segment in found)
@@ -134,13 +149,13 @@ def read_markup(path: str) -> Markup:
             "(refset, tstset) or WMT XML (ref, hyp)"
         )
     number = {place: index for index, place in enumerate(places)}
-    # documents outside a set are systems: where the file is one of references, its lines are
+    # documents outside a set count as systems; if the file is a reference file, its references are
     # taken from there (tensormt.data.corpus)
     sides: dict[str, dict[str, list[str | None]]] = {"ref": {}, "tst": {}}
     seen: set[tuple[str, str, str, str]] = set()
     for kind, system, doc, name, text, line in found:
         if (kind, system, doc, name) in seen:
-            reader.fail(f"segment {name!r} of document {doc!r} of {system!r} is there twice", line)
+            reader.fail(f"segment {name!r} of document {doc!r} of {system!r} occurs twice", line)
         seen.add((kind, system, doc, name))
         side = sides["ref" if kind == "ref" else "tst"]
         empty: list[str | None] = [None] * len(number)

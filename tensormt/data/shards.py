@@ -1,11 +1,11 @@
-"""Folders of files cut into shards: parts of Parquet, JSONL and TSV files that one worker reads.
+"""Shards: parts of Parquet, JSONL and TSV files, each of which is read by one worker.
 
-    shards = cut(find(["data/", "s3://bucket/part-*.parquet"]), size=16 << 20)
+    shards = cut_files(find_files(["data/", "s3://bucket/part-*.parquet"]), size=16 << 20)
 
-A Parquet file is cut between row groups, and by rows within a large one; a text file at bytes: a
-shard owns the lines that start in it, so that every line has one owner wherever the cuts fall.
-`.gz` files are one shard. Paths are whatever fsspec opens. Cuts depend on the files and the size
-asked for, never on the workers.
+Parquet files are split between row groups, and within large ones by rows; text files are split by
+bytes: a shard has the lines that start in it, so every line belongs to exactly one shard. A `.gz`
+file is one shard. Paths are those of fsspec. Shards depend on the files and the requested size
+only, not on the number of workers.
 """
 
 from __future__ import annotations
@@ -15,53 +15,76 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from tensormt.data.files import kind
-from tensormt.data.fsspec_io import BLOCK, filesystem, named, open_input
-from tensormt.data.parquet_splits import parts
+from tensormt.data.files import suffix
+from tensormt.data.fsspec_io import BLOCK, filesystem, open_input, reading_errors
+from tensormt.data.parquet_splits import split_file
 from tensormt.errors import TensorMTError
 
 KINDS = (".parquet", ".jsonl", ".tsv")
 
 
 class Shard(NamedTuple):
-    """Row groups or bytes `start` up to `stop` of a file; `mark` tells two versions of it apart."""
+    """A part of a file.
+
+    Args:
+        number: Position among all shards.
+        name: Name of its output, without a suffix.
+        path: The file.
+        start: First row group (Parquet) or byte (text).
+        stop: Row group or byte after the last one.
+        bytes: Size.
+        mark: Size and time of modification of the file, to detect changes.
+        first: Number of rows of the file before the shard (Parquet).
+        rows: Number of rows (Parquet); None: unknown.
+        skip: Number of rows of its row group before the shard; None: the row group is not split.
+    """
 
     number: int
-    name: str  # of its output, without a suffix
+    name: str
     path: str
     start: int
     stop: int
     bytes: int
     mark: str
-    first: int = 0  # rows of the file before it, and its own: known of Parquet
+    first: int = 0
     rows: int | None = None
-    skip: int | None = None  # rows of its row group before it, where a group is cut
+    skip: int | None = None
 
     @property
-    def kind(self) -> str:
-        """One of KINDS."""
-        return kind(self.path)
+    def suffix(self) -> str:
+        """The format: .parquet, .jsonl or .tsv."""
+        return suffix(self.path)
 
 
-def find(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
-    """The files that paths, patterns and folders name, folders in the order of names."""
+def find_files(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
+    """Find the files of paths, patterns and folders; those of a folder are sorted by name.
+
+    Args:
+        paths: Files, patterns with * ? [ ], or folders; fsspec URLs are allowed.
+
+    Returns:
+        Files without duplicates.
+
+    Raises:
+        TensorMTError: If a path has no file, or a file has another format.
+    """
     found: list[str] = []
     for path in paths:
         given = os.fspath(path)
         system, inner = filesystem(given)
-        with named(given):
+        with reading_errors(given):
             if system.isdir(inner):
                 names = [name for name in system.find(inner) if not _hidden(name, inner)]
-                names = [name for name in names if kind(name) in KINDS]
+                names = [name for name in names if suffix(name) in KINDS]
             elif any(letter in given for letter in "*?["):
                 names = [name for name in system.glob(inner) if not system.isdir(name)]
                 names = [name for name in names if "/." not in name[name.rfind("/") :]]
             else:
                 names = [inner] if system.exists(inner) else []
         if not names:
-            raise TensorMTError(f"{given}: no file is there; give {', '.join(KINDS)} files (.gz)")
+            raise TensorMTError(f"{given}: no file found; expected {', '.join(KINDS)} files (.gz)")
         for name in sorted(names):
-            if kind(name) not in KINDS or (name.endswith(".gz") and ".parquet" in name):
+            if suffix(name) not in KINDS or (name.endswith(".gz") and ".parquet" in name):
                 raise TensorMTError(f"{name}: expected a {', '.join(KINDS)} file (.gz)")
             local = "file" in system.protocol
             found.append(name if local else system.unstrip_protocol(name))
@@ -73,21 +96,27 @@ def _hidden(name: str, folder: str) -> bool:
     return any(part.startswith((".", "_")) for part in inside.split("/"))
 
 
-def cut(paths: Sequence[str], size: int) -> list[Shard]:
-    """The shards of files, of about so many bytes each."""
+def cut_files(paths: Sequence[str], size: int) -> list[Shard]:
+    """Split files into shards of about `size` bytes.
+
+    Raises:
+        TensorMTError: If `size` is below 1, or a file cannot be read.
+    """
     if size < 1:
         raise TensorMTError(f"shards of {size} bytes: expected at least 1")
     shards: list[Shard] = []
     for number, path in enumerate(paths):
         system, inner = filesystem(path)
-        with named(path):
+        with reading_errors(path):
             about = system.info(inner)
         keys = ("ETag", "mtime", "LastModified", "created")
         stamp = next((about[key] for key in keys if about.get(key)), "")
         mark = f"{about['size']} {stamp}"
         stem = path.rstrip("/").rpartition("/")[2].partition(".")[0] or "shard"
-        table = kind(path) == ".parquet"
-        spans: Sequence[_Span] = parts(path, size) if table else _bytes(path, about["size"], size)
+        table = suffix(path) == ".parquet"
+        spans: Sequence[_Span] = (
+            split_file(path, size) if table else _bytes(path, about["size"], size)
+        )
         for k, (start, stop, weight, first, rows, skip) in enumerate(spans):
             name = f"{number:05d}-{stem}" + (f"-{k:04d}" if len(spans) > 1 else "")
             facts = (start, stop, weight, mark, first, rows, skip)
@@ -106,9 +135,12 @@ def _bytes(path: str, whole: int, size: int) -> list[_Span]:
     return [(start, stop, stop - start, 0, None, None) for start, stop in pairwise(edges)]
 
 
-def place(shard: Shard, index: int) -> str:
-    """Where a row of a shard stands in its file; lines before a cut are counted only now."""
-    if shard.kind == ".parquet":
+def row_location(shard: Shard, index: int) -> str:
+    """Return file and line (or row) of a row of a shard, for messages.
+
+    Lines before the shard are counted by this function, not when files are split.
+    """
+    if shard.suffix == ".parquet":
         return f"{shard.path}, row {shard.first + index + 1}"
     before, left = 0, shard.start
     with open_input(shard.path) as file:
@@ -117,6 +149,6 @@ def place(shard: Shard, index: int) -> str:
             left -= len(block)
             last = block[-1:]
     if shard.start and last != b"\n":
-        before += 1  # the line that the cut went through belongs to the shard before
-    head = shard.kind == ".tsv" and not shard.start
+        before += 1  # the line at the boundary belongs to the shard before
+    head = shard.suffix == ".tsv" and not shard.start
     return f"{shard.path}, line {before + index + 1 + head}"

@@ -1,7 +1,7 @@
-"""Results for people and programs: tables as aligned text, TSV or LaTeX, and JSON.
+"""Formatting of results: tables as aligned text, TSV or LaTeX, and JSON.
 
-Names come from files, so they may hold anything: what a terminal would obey is shown as an escape,
-what LaTeX would read is escaped, and a number that does not exist is null in JSON.
+Names come from files and may contain any character: control characters and the special characters
+of LaTeX are escaped. NaN and infinities are null in JSON.
 """
 
 from __future__ import annotations
@@ -15,25 +15,34 @@ from typing import Any
 Rows = Sequence[Sequence[str]]
 
 
-# control characters, halves of surrogate pairs, and marks that turn the direction of writing
+# control characters, lone surrogates, and marks of writing direction
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028-\u202e\u2066-\u2069]")
 
 
 def printable(text: str) -> str:
-    """The text with control characters as escapes, such as \\x1b."""
+    r"""Escape control characters.
+
+    >>> printable("a\x1b[1m")
+    'a\\x1b[1m'
+    """
     return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
-def formatted(rows: Rows, form: str) -> str:
-    """The rows in a form of the command line: text, tsv or latex."""
+def format_table(rows: Rows, form: str) -> str:
+    """Format rows of cells as "text", "tsv" or "latex"; the first row is the header."""
     clean = [
         [printable(" ".join(cell.replace("\t", " ").splitlines())) for cell in row] for row in rows
     ]
-    return {"text": aligned, "tsv": tsv, "latex": latex}[form](clean)
+    return {"text": text_table, "tsv": tsv, "latex": latex}[form](clean)
 
 
-def aligned(rows: Rows) -> str:
-    """Cells under each other, the first column to the left, the others to the right."""
+def text_table(rows: Rows) -> str:
+    """Format rows as aligned columns, the first one to the left, the others to the right.
+
+    >>> print(text_table([["system", "bleu"], ["a", "31.5"]]))
+    system  bleu
+    a       31.5
+    """
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
     lines = []
     for row in rows:
@@ -44,12 +53,16 @@ def aligned(rows: Rows) -> str:
 
 
 def tsv(rows: Rows) -> str:
-    """Cells with tabs between them; a tab or line break inside a cell becomes a space."""
+    r"""Format rows as TSV; tabs and line breaks within cells become spaces.
+
+    >>> tsv([["a b", "c"], ["d\te", "f"]])
+    'a b\tc\nd e\tf'
+    """
     return "\n".join("\t".join(" ".join(c.split()) if c.split() else c for c in r) for r in rows)
 
 
 def latex(rows: Rows) -> str:
-    """A booktabs tabular; the first row is the head."""
+    """Format rows as a LaTeX tabular with booktabs rules; the first row is the header."""
     special = str.maketrans(
         {c: f"\\{c}" for c in "&%$#_{}"}
         | {
@@ -67,7 +80,13 @@ def latex(rows: Rows) -> str:
 
 
 def json_text(value: Any) -> str:
-    """JSON for programs: a number that does not exist is null, a control character an escape."""
+    """Format a value as JSON; NaN and infinities are null, control characters are escaped.
+
+    >>> print(json_text({"score": float("nan")}))
+    {
+     "score": null
+    }
+    """
     text = json.dumps(_without_nan(value), indent=1, ensure_ascii=False, allow_nan=False)
     return re.sub(
         "[\x7f-\x9f\ud800-\udfff\u2028-\u202e\u2066-\u2069]",

@@ -1,4 +1,4 @@
-"""Tensors and a few facts in one safetensors file: no pickle, nothing that can run code."""
+"""Tensors and metadata in one safetensors file, which cannot execute code, unlike a pickle."""
 
 from __future__ import annotations
 
@@ -15,7 +15,17 @@ from tensormt.errors import TensorMTError
 def save_tensors(
     path: str | Path, kind: str, tensors: Mapping[str, Tensor], about: Mapping[str, Any]
 ) -> None:
-    """Write tensors by name, and facts that JSON can hold, as a file of a kind."""
+    """Write tensors and metadata to a safetensors file.
+
+    Args:
+        path: Output file.
+        kind: Format name, which `load_tensors` checks.
+        tensors: Tensors by name.
+        about: Metadata, as JSON.
+
+    Raises:
+        TensorMTError: If the file cannot be written.
+    """
     from safetensors.torch import save_file
 
     kept = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
@@ -28,14 +38,26 @@ def save_tensors(
 def load_tensors(
     path: str | Path, kind: str, what: str
 ) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """The facts and tensors of a file of that kind; `what` names it in errors."""
+    """Read what `save_tensors` wrote.
+
+    Args:
+        path: Input file.
+        kind: Expected format name.
+        what: Contents, for error messages.
+
+    Returns:
+        Metadata, and tensors by name.
+
+    Raises:
+        TensorMTError: If the file cannot be read or has another format.
+    """
     from safetensors import SafetensorError, safe_open
 
     try:
         with safe_open(path, "pt") as file:
             header = file.metadata() or {}
             if header.get("format") != kind:
-                raise TensorMTError(f"{path} holds no {what}: save them first")
+                raise TensorMTError(f"{path} contains no {what}: save them first")
             about: dict[str, Any] = json.loads(header["about"])
             return about, {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (OSError, SafetensorError, KeyError, ValueError) as error:

@@ -1,19 +1,19 @@
-"""Files of trees cut into items, one a segment: brackets over several lines (`.mrg`) and CoNLL-U.
+"""Tree files in which a segment spans several lines: brackets (`.mrg`) and CoNLL-U.
 
-What a file holds is told by its suffix, or else by its beginning. Every other file of trees has one
-bracketing a line and is read like text.
+The format is recognized by the suffix, or else by the first lines. All other tree files have one
+bracketing per line and are read like text.
 
-A CoNLL-U file has one sentence after the other, a segment may have several. Which sentences make a
-segment is told by `segments` (`--group`):
+A CoNLL-U file is a sequence of sentences, of which several may form a segment, by the rule
+`segments` (`--group` on the command line):
 
-    sentence    each is a segment of its own
-    blank       segments lie two or more empty lines apart, their sentences one
-    newdoc      a segment begins at every comment `# newdoc` (or `# newpar`)
+    sentence    every sentence is a segment
+    blank       two or more empty lines separate segments, one separates sentences
+    newdoc      a segment starts at every comment `# newdoc` (or `# newpar`)
     sent_id     sentences of a segment share their `# sent_id` up to the last number: 12-1, 12-2
-    a file      it has the number of sentences of every segment, a line each; 0: it has none
+    a file      with the number of sentences of every segment, one per line; 0: an empty segment
 
-`tensormt parse` writes `# segments = N` first and the number of its segment as each `# sent_id`:
-such a file needs no rule, and segments without a sentence are empty ones.
+`tensormt parse` writes `# segments = N` first and the number of the segment as `# sent_id`: such a
+file needs no rule, and segments without a sentence are empty.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tensormt.data import files
 from tensormt.errors import TensorMTError
 
 CONLLU = (".conllu", ".conll")
-PLACE = "# tensormt place = "  # put before every sentence: FILE:LINE, LINE being that of the next
+PLACE = "# tensormt place = "  # comment before every sentence: FILE:LINE of the next line
 RULES = ("sentence", "blank", "newdoc", "sent_id")
 
 _ROW = re.compile(r"[0-9]+(?:[-.][0-9]+)?\t[^\t]+\t(?:[^\t]*\t){6}")
@@ -38,22 +38,22 @@ _NEW = re.compile(r"#\s*new(?:doc|par)\b")
 _LAST_NUMBER = re.compile(r"[^0-9]*[0-9]+$")
 
 
-class Block(NamedTuple):
-    """The lines of one sentence, the number of the first, and how many empty lines lie before."""
+class SentenceBlock(NamedTuple):
+    """The lines of one sentence, the number of the first one, and of empty lines before it."""
 
     lines: list[str]
     first: int
     gap: int
 
     def found(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        """The first comment that a pattern matches."""
+        """Return the match of the first comment that matches a pattern; None: there is none."""
         comments = (line for line in self.lines if line.startswith("#"))
         return next(filter(None, map(pattern.match, comments)), None)
 
 
-def form(path: str) -> str:
-    """What a file of trees holds: `conllu`, `mrg`, or `brackets`, one a line."""
-    kind = files.kind(path)
+def tree_format(path: str) -> str:
+    """Return the format of a tree file: `conllu`, `mrg`, or `brackets` (one per line)."""
+    kind = files.suffix(path)
     if kind in CONLLU:
         return "conllu"
     if kind == ".mrg" or not Path(path).is_file():
@@ -66,21 +66,29 @@ def form(path: str) -> str:
     return "mrg" if balance and balance[0] > 0 and begin[0].lstrip().startswith("(") else "brackets"
 
 
-def cut(path: str, segments: str = "sentence") -> list[str]:
-    """The trees of a `.mrg` or CoNLL-U file as they stand, those of a segment in one string."""
-    if form(path) == "mrg":
+def read_trees(path: str, segments: str = "sentence") -> list[str]:
+    """Read the trees of a `.mrg` or CoNLL-U file as text, one string per segment.
+
+    Args:
+        path: The file.
+        segments: Rule of the module docstring, or a file of numbers of sentences.
+
+    Raises:
+        TensorMTError: If the file is invalid; the message names the line.
+    """
+    if tree_format(path) == "mrg":
         return list(_brackets(path))
     blocks = list(_blocks(path))
     groups = _groups(blocks, path, segments)
-    name = files.shown(path)
+    name = files.display_name(path)
     return [
         "\n\n".join(f"{PLACE}{name}:{b.first}\n" + "\n".join(b.lines) for b in group)
         for group in groups
     ]
 
 
-def _blocks(path: str) -> Iterator[Block]:
-    """Blocks of lines with empty lines between them; line ends are of one kind."""
+def _blocks(path: str) -> Iterator[SentenceBlock]:
+    """Blocks of lines that are separated by empty lines; mixed line ends are an error."""
     lines = files.text(path).split("\n")
     ends = {line.endswith("\r") for line in lines[:-1]}
     block: list[str] = []
@@ -88,20 +96,20 @@ def _blocks(path: str) -> Iterator[Block]:
     for number, line in enumerate([*lines, ""], 1):
         if len(ends) > 1 and number < len(lines) and line.endswith("\r") != lines[0].endswith("\r"):
             raise TensorMTError(
-                f"{files.shown(path)}, line {number}: mixed line ends, expected LF everywhere or "
-                "CRLF everywhere"
+                f"{files.display_name(path)}, line {number}: mixed line ends, expected LF "
+                "everywhere or CRLF everywhere"
             )
         line = line.removesuffix("\r")
         if line.strip():
             block.append(line)
         elif block:
-            yield Block(block, number - len(block), gap)
+            yield SentenceBlock(block, number - len(block), gap)
             block, gap = [], 1
         else:
             gap += 1
 
 
-def _groups(blocks: list[Block], path: str, segments: str) -> list[list[Block]]:
+def _groups(blocks: list[SentenceBlock], path: str, segments: str) -> list[list[SentenceBlock]]:
     """The sentences of every segment."""
     total = blocks[0].found(_TOTAL) if blocks else None
     if total:
@@ -120,18 +128,18 @@ def _groups(blocks: list[Block], path: str, segments: str) -> list[list[Block]]:
     return _counted(blocks, path, segments)
 
 
-def _sent_id(block: Block, path: str) -> str:
+def _sent_id(block: SentenceBlock, path: str) -> str:
     found = block.found(_ID)
     if found is None:
         raise TensorMTError(
-            f"{files.shown(path)}, line {block.first}: the sentence that starts here has no "
-            "'# sent_id', by which it would join a segment"
+            f"{files.display_name(path)}, line {block.first}: the sentence that starts here has no "
+            "'# sent_id', which assigns it to a segment"
         )
     return found[1]
 
 
-def _from_starts(blocks: list[Block], starts: list[bool]) -> list[list[Block]]:
-    groups: list[list[Block]] = []
+def _from_starts(blocks: list[SentenceBlock], starts: list[bool]) -> list[list[SentenceBlock]]:
+    groups: list[list[SentenceBlock]] = []
     for block, start in zip(blocks, starts, strict=True):
         if start or not groups:
             groups.append([])
@@ -139,44 +147,44 @@ def _from_starts(blocks: list[Block], starts: list[bool]) -> list[list[Block]]:
     return groups
 
 
-def _numbered(blocks: list[Block], total: int, path: str) -> list[list[Block]]:
+def _numbered(blocks: list[SentenceBlock], total: int, path: str) -> list[list[SentenceBlock]]:
     """The segments of a file that `tensormt parse` wrote."""
-    groups: list[list[Block]] = [[] for _ in range(total)]
+    groups: list[list[SentenceBlock]] = [[] for _ in range(total)]
     for block in blocks:
         if all(line[0] == "#" for line in block.lines):
             continue
         number = _sent_id(block, path)
         if not number.isdecimal() or not 1 <= int(number) <= total:
             raise TensorMTError(
-                f"{files.shown(path)}, line {block.first}: sent_id {number!r} is no number from 1 "
-                f"to {total}, the segments that the file says it has"
+                f"{files.display_name(path)}, line {block.first}: sent_id {number!r} is not a "
+                f"number from 1 to {total}, the number of segments at the beginning of the file"
             )
         groups[int(number) - 1].append(block)
     return groups
 
 
-def _counted(blocks: list[Block], path: str, counts: str) -> list[list[Block]]:
-    """Segments with the numbers of sentences that a file gives, a line each."""
+def _counted(blocks: list[SentenceBlock], path: str, counts: str) -> list[list[SentenceBlock]]:
+    """Segments with the numbers of sentences in a file, one per line."""
     sizes = []
     for number, line in enumerate(files.lines(counts), 1):
         if not line.strip().isdecimal():
             raise TensorMTError(
-                f"{files.shown(counts)}, line {number}: expected the number of sentences of a "
-                f"segment, got {line[:40]!r} (or use one of {', '.join(RULES)})",
+                f"{files.display_name(counts)}, line {number}: expected the number of sentences "
+                f"of a segment, got {line[:40]!r} (or use one of {', '.join(RULES)})",
                 options="group",
             )
         sizes.append(int(line))
     if sum(sizes) != len(blocks):
         raise TensorMTError(
-            f"{files.shown(counts)} counts {sum(sizes)} sentences, {files.shown(path)} has "
-            f"{len(blocks)}: they must be as many"
+            f"{files.display_name(counts)} counts {sum(sizes)} sentences, "
+            f"{files.display_name(path)} has {len(blocks)}: the numbers must be equal"
         )
     rest = iter(blocks)
     return [list(islice(rest, size)) for size in sizes]
 
 
 def _brackets(path: str) -> Iterator[str]:
-    """Lines up to the one in which the first bracket is closed."""
+    """Bracketed trees, each of the lines up to the one that closes its first bracket."""
     block: list[str] = []
     depth = begin = 0
     for number, line in enumerate(files.lines(path), 1):
@@ -187,10 +195,12 @@ def _brackets(path: str) -> Iterator[str]:
         depth += line.count("(") - line.count(")")
         if depth < 0:
             raise TensorMTError(
-                f"{files.shown(path)}, line {number}: a bracket is closed that was never opened"
+                f"{files.display_name(path)}, line {number}: closing bracket without an opening one"
             )
         if not depth:
             yield " ".join(block)
             block = []
     if block:
-        raise TensorMTError(f"{files.shown(path)}, line {begin}: a bracket is never closed")
+        raise TensorMTError(
+            f"{files.display_name(path)}, line {begin}: opening bracket without a closing one"
+        )

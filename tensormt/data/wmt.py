@@ -1,15 +1,15 @@
-"""mt-metrics-eval's folders: a test set with its texts, human scores and other metrics' scores.
+"""Folders of mt-metrics-eval: a test set with its texts, human scores and scores of metrics.
 
-    documents/LP.docs                       domain <tab> document, a line a segment
-    references/LP.NAME.txt                  a line a segment (.jsonl: the field "target")
+    documents/LP.docs                       domain <tab> document, one line per segment
+    references/LP.NAME.txt                  one line per segment (.jsonl: the field "target")
     system-outputs/LP/SYSTEM.txt            (.jsonl: "hypothesis")
     human-scores/LP.NAME.seg.score          system <tab> score, segments in order, None: no score
     metric-scores/LP/NAME-REF.seg.score     REF: references joined by '.', 'all', or 'src' for none
-    …/….sys.score                           system <tab> score, where whole systems have their own
+    …/….sys.score                           system <tab> score of the system
 
-LP is a language pair such as zh-en. A reference that metrics use is no system; other references
-are, where they stand among the outputs (humans that WMT ranks with the systems). Scores are written
-in the same form, for people who use Google's tool.
+LP is a language pair such as zh-en. A reference that metrics use is not a system; other references
+are systems if they are among the outputs (human translations that WMT ranks with the systems).
+Scores are written in the same format, which mt-metrics-eval reads.
 """
 
 from __future__ import annotations
@@ -32,18 +32,27 @@ NO_OUTPUT = "[No translation supplied]"
 
 @dataclass(frozen=True)
 class WMTSet:
-    """The test set of one language pair, and what other metrics say of it."""
+    """The test set of one language pair, with stored scores of metrics.
+
+    Args:
+        pair: Language pair.
+        test: Segments of S systems, with documents and human scores.
+        references: Names of the references that are used.
+        stored: Segment scores by metric, float64 [S,N]; NaN: missing.
+        human_systems: Published system scores by human score, float64 [S].
+        stored_systems: Published system scores by metric, float64 [S].
+    """
 
     pair: str
     test: Segments
-    references: list[str]  # names of those used
-    stored: dict[str, np.ndarray]  # by metric: segment scores, float64 [S,N]; NaN: there are none
-    human_systems: dict[str, np.ndarray]  # by human score: published system scores, float64 [S]
-    stored_systems: dict[str, np.ndarray]  # by metric
+    references: list[str]
+    stored: dict[str, np.ndarray]
+    human_systems: dict[str, np.ndarray]
+    stored_systems: dict[str, np.ndarray]
 
 
 def language_pairs(folder: str | Path) -> list[str]:
-    """Return the language pairs that a folder has outputs of."""
+    """Return the language pairs of a test set's folder."""
     return sorted(path.name for path in (_part(folder, "system-outputs")).iterdir())
 
 
@@ -52,7 +61,14 @@ def read_folder(
 ) -> WMTSet:
     """Read a language pair of a test set's folder.
 
-    references: which to use (none: the first by name, as refA); stored: read other metrics' scores.
+    Args:
+        folder: Folder of one test set in the layout of this module.
+        pair: Language pair.
+        references: References to use; empty: the first one by name, such as refA.
+        stored: Whether scores of metrics are read.
+
+    Raises:
+        TensorMTError: If a file is missing, or files do not align.
     """
     documents = read_documents(_part(folder, "documents") / f"{pair}.docs")
     count = len(documents)
@@ -107,7 +123,21 @@ def write_scores(
     scores: Mapping[str, Sequence[float]],
     level: str = "seg",
 ) -> Path:
-    """Write scores by system to NAME-REF.LEVEL.score in a folder; the file."""
+    """Write scores to NAME-REF.LEVEL.score in a folder.
+
+    Args:
+        folder: Output folder.
+        metric: Name of the metric.
+        references: Names of the references; empty: none ('src').
+        scores: Scores by system, [N] for segments or [1] for systems; NaN: missing.
+        level: "seg" or "sys".
+
+    Returns:
+        The file.
+
+    Raises:
+        TensorMTError: If the file cannot be written.
+    """
     name = metric.replace("/", "_")
     path = Path(folder) / f"{name}-{'.'.join(references) or 'src'}.{level}.score"
     lines = [
@@ -124,21 +154,21 @@ def write_scores(
 
 
 def _part(folder: str | Path, name: str) -> Path:
-    """A folder of the layout, which must be there."""
+    """A required subfolder of the layout."""
     path = Path(folder) / name
     if not path.is_dir():
         raise TensorMTError(
             f"{folder} has no folder {name}: expected the folder of one test set of mt-metrics-eval"
-            " (documents, references, system-outputs, human-scores)"
+            " (with documents, references, system-outputs, human-scores)"
         )
     return path
 
 
 def _texts(folder: Path, head: str, field: str, count: int) -> dict[str, list[str | None]]:
-    """Texts by name, from the .txt and .jsonl files of a folder whose names begin with head."""
+    """Texts by name, from the .txt and .jsonl files of a folder whose names start with `head`."""
     found = {}
     if not folder.is_dir():
-        raise TensorMTError(f"{folder} is no folder: is the language pair right?")
+        raise TensorMTError(f"{folder} is not a folder: check the language pair")
     for path in sorted(folder.iterdir()):
         if not path.name.startswith(head) or path.suffix not in (".txt", ".jsonl"):
             continue
@@ -173,13 +203,13 @@ def _score_files(folder: Path, head: str, level: str = "seg") -> dict[str, Path]
 
 
 def _table(path: Path, systems: Sequence[str], count: int) -> np.ndarray:
-    """A score file as float64 [S,N]; systems that it lacks have no score."""
+    """A score file as float64 [S,N]; NaN for systems that it lacks."""
     scores = read_scores(path)
     size = len(next(iter(scores.values())))
     if size != count:
         raise TensorMTError(
-            f"{path} has {size} scores a system, expected {count}: one for each line of the"
-            " documents, or one in all in a file .sys.score"
+            f"{path} has {size} scores per system, expected {count}: one for each line of the"
+            " documents, or one in a file .sys.score"
         )
     none = [math.nan] * count
     return np.array([scores.get(name, none) for name in systems], np.float64)

@@ -1,16 +1,11 @@
-"""How well a metric agrees with people: correlations, pairwise accuracy, intervals and tests."""
+"""Meta-evaluation of metrics: correlation with human scores, confidence intervals, and tests."""
 
-from tensormt.metaeval.analytic_tests import theory, williams
+from tensormt.metaeval.analytic_tests import CorrelationTest, correlation_test, williams
 from tensormt.metaeval.calibration import calibrated_accuracy
 from tensormt.metaeval.correlation import pearson, ranks, spearman
-from tensormt.metaeval.grouping import (
-    STATISTICS,
-    agreement,
-    document_means,
-    system_agreement,
-)
+from tensormt.metaeval.grouping import STATISTICS, correlate, correlate_systems, document_means
 from tensormt.metaeval.pairs import (
-    Pairs,
+    PairCounts,
     accuracy,
     count_pairs,
     tau_a,
@@ -20,35 +15,40 @@ from tensormt.metaeval.pairs import (
     tau_wmt13,
     tau_wmt14,
 )
-from tensormt.metaeval.permutation_test import Exchange, exchange
+from tensormt.metaeval.permutation_test import PairwisePermutation, pairwise_permutation
 from tensormt.metaeval.resample import Difference, Interval, bootstrap, permutation
 from tensormt.metaeval.spa import soft_pairwise_accuracy
 
+# Former names of two functions, which scripts may still use.
+agreement = correlate
+exchange = pairwise_permutation
+
 __all__ = [
     "STATISTICS",
+    "CorrelationTest",
     "Difference",
-    "Exchange",
     "Interval",
-    "Pairs",
+    "PairCounts",
+    "PairwisePermutation",
     "accuracy",
-    "agreement",
     "bootstrap",
     "calibrated_accuracy",
+    "correlate",
+    "correlate_systems",
+    "correlation_test",
     "count_pairs",
     "document_means",
-    "exchange",
+    "pairwise_permutation",
     "pearson",
     "permutation",
     "ranks",
     "soft_pairwise_accuracy",
     "spearman",
-    "system_agreement",
     "tau_a",
     "tau_b",
     "tau_c",
     "tau_wmt10",
     "tau_wmt13",
     "tau_wmt14",
-    "theory",
     "williams",
 ]

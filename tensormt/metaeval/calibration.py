@@ -1,25 +1,26 @@
-"""Tie calibration: accuracy where metric scores that differ by at most ε are ties.
+"""Tie calibration: pairwise accuracy in which metric scores that differ by at most ε are tied.
 
-Metrics hardly ever tie while people often do, so acc_eq (Deutsch, Foster & Freitag 2023) counts
-pairs within ε as ties of the metric, with the one ε for all groups that makes accuracy largest.
+Human scores have many ties, while metric scores have almost none. acc_eq (Deutsch, Foster & Freitag
+2023) therefore counts pairs within ε as ties of the metric, with the single ε for all groups that
+maximizes accuracy:
 
     accuracy(ε) = mean over groups and pairs of [|m| ≤ ε and h = 0] + [|m| > ε and hm > 0]
 
-where h and m are the differences of a pair in human and metric scores. Sorting all pairs by |m|
-makes accuracy at every possible ε a cumulative sum.
+where h and m are the differences of a pair in human and metric scores. If all pairs are sorted by
+|m|, the accuracy at every possible ε is a cumulative sum.
 """
 
 import torch
 from torch import Tensor
 
 from tensormt.errors import TensorMTError
-from tensormt.metaeval.checks import CHECKED, TABLE, paired
+from tensormt.metaeval.checks import TABLE, broadcast_scores, check_arguments
 
-# Pairs that tie calibration sorts at most: some 80 bytes each.
-MOST = 1 << 25
+# Maximum number of pairs that are sorted: each takes about 80 bytes.
+MAX_PAIRS = 1 << 25
 
 
-@CHECKED
+@check_arguments
 def calibrated_accuracy(
     human: Tensor,
     metric: Tensor,
@@ -27,25 +28,40 @@ def calibrated_accuracy(
     times: Tensor | None = None,
     pooled: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """Return the largest mean accuracy over groups that one ε reaches, and the smallest such ε.
+    """Compute the pairwise accuracy at the threshold of ties that maximizes it.
 
-    human, metric [..., G, N], mask bool or int64 [..., G, N] -> float64 [...] both. Groups without
-    a pair are left out of the mean; times int64 [..., G] is how often each group counts. Pooled,
-    all pairs weigh the same, whatever group they are of.
+    Args:
+        human: Human scores [..., G, N] of G groups of N items.
+        metric: Metric scores [..., G, N].
+        mask: bool [..., G, N] (which items are present) or int64 (how often each item counts).
+        times: int64 [..., G], how often each group counts; None: once.
+        pooled: Whether all pairs have the same weight, instead of all groups. Groups without a
+            pair are left out of the mean over groups.
+
+    Returns:
+        Accuracy and the smallest threshold ε that reaches it, both float64 [...].
+
+    Raises:
+        TensorMTError: If the shapes do not match, or the groups have too many pairs.
+
+    >>> human = torch.tensor([[1.0, 1.0, 2.0, 3.0]])
+    >>> accuracy, epsilon = calibrated_accuracy(human, torch.tensor([[0.1, 0.2, 0.5, 0.9]]))
+    >>> round(float(accuracy), 4), round(float(epsilon), 4)
+    (1.0, 0.1)
     """
     TABLE(human, "human")
-    human, metric, real = paired(human, metric, mask)
-    real = real.to(torch.int64)
+    human, metric, weights = broadcast_scores(human, metric, mask)
+    weights = weights.to(torch.int64)
     items = human.shape[-1]
-    if human.shape[-2] * items * (items - 1) // 2 > MOST:
+    if human.shape[-2] * items * (items - 1) // 2 > MAX_PAIRS:
         raise TensorMTError(
             f"{human.shape[-2]} groups of {items} items have too many pairs for tie calibration:"
             " group by segment or by system"
         )
     i, j = torch.triu_indices(items, items, offset=1, device=human.device)
-    used = (real[..., i] * real[..., j]).to(torch.float64)
-    by_human = (human[..., i] - human[..., j]).sign()
-    gap = _gaps(metric, i, j)
+    used = (weights[..., i] * weights[..., j]).to(torch.float64)
+    human_sign = (human[..., i] - human[..., j]).sign()
+    gap = _pair_differences(metric, i, j)
     share = used if pooled else used / used.sum(dim=-1, keepdim=True).clamp(min=1)
     if times is not None:
         if times.shape[-1:] != human.shape[-2:-1]:
@@ -54,40 +70,52 @@ def calibrated_accuracy(
                 f"{human.shape[-2]} groups counts"
             )
         share = share * times[..., None]
-    tied = (share * (by_human == 0)).flatten(-2)
-    agreed = (share * ((by_human == gap.sign()) & (by_human != 0))).flatten(-2)
+    tied = (share * (human_sign == 0)).flatten(-2)
+    agreed = (share * ((human_sign == gap.sign()) & (human_sign != 0))).flatten(-2)
     size = gap.abs().masked_fill(used == 0, torch.inf).flatten(-2)
     size, order = size.sort(dim=-1)
     gain = torch.cumsum((tied - agreed).gather(-1, order.expand(tied.shape)), dim=-1)
     right = agreed.sum(dim=-1, keepdim=True) + gain
-    # ε may only stand at the last of equal gaps; below the first gap it changes nothing.
+    # Among equal differences only the last is a valid ε: all of them become ties together.
     last = torch.ones_like(size, dtype=torch.bool)
     last[..., :-1] = size[..., 1:] != size[..., :-1]
     right = right.masked_fill(~last | size.isinf(), -torch.inf)
     right = torch.cat([agreed.sum(dim=-1, keepdim=True), right], dim=-1)
     size = torch.cat([torch.zeros_like(size[..., :1]), size], dim=-1)
-    # Pairs the metric itself ties are ties at any ε, so 0 is the smallest threshold to consider.
+    # Pairs with equal metric scores are ties at any ε, so ε = 0 already includes them.
     zero_run = (size[..., 1:] == 0).any(dim=-1)
     right[..., 0] = right[..., 0].masked_fill(zero_run, -torch.inf)
     best = right.amax(dim=-1)
-    # Sums in another order differ in the last digits: equal accuracies are told by a small margin.
-    margin = 1e-12 * share.sum(dim=(-2, -1))
-    size = torch.where(right < (best - margin)[..., None], torch.inf, size)
+    # Sums in a different order differ in the last digits, so equality is tested with a tolerance.
+    tolerance = 1e-12 * share.sum(dim=(-2, -1))
+    size = torch.where(right < (best - tolerance)[..., None], torch.inf, size)
     return best / share.sum(dim=(-2, -1)), size.amin(dim=-1)
 
 
-def outcomes(human: Tensor, metric: Tensor, epsilon: Tensor | float = 0.0) -> Tensor:
-    """Return whether each pair is right at that ε, bool [..., N(N-1)/2]; human, metric [..., N]."""
+def pair_outcomes(human: Tensor, metric: Tensor, epsilon: Tensor | float = 0.0) -> Tensor:
+    """Return whether the metric orders each pair correctly at a threshold ε.
+
+    Args:
+        human: Human scores [..., N].
+        metric: Metric scores [..., N].
+        epsilon: Metric scores that differ by at most this are tied.
+
+    Returns:
+        bool [..., N(N-1)/2].
+
+    >>> pair_outcomes(torch.tensor([[1.0, 2.0, 2.0]]), torch.tensor([[1.0, 3.0, 2.5]]), 0.5)
+    tensor([[True, True, True]])
+    """
     i, j = torch.triu_indices(human.shape[-1], human.shape[-1], offset=1, device=human.device)
-    gap = _gaps(metric, i, j)
-    by_metric = torch.where(gap.abs() <= epsilon, torch.zeros_like(gap), gap).sign()
-    return by_metric == (human[..., i] - human[..., j]).sign()
+    gap = _pair_differences(metric, i, j)
+    metric_sign = torch.where(gap.abs() <= epsilon, torch.zeros_like(gap), gap).sign()
+    return metric_sign == (human[..., i] - human[..., j]).sign()
 
 
-def _gaps(metric: Tensor, i: Tensor, j: Tensor) -> Tensor:
-    """Differences of pairs; those that are equal on paper (0.3 - 0.1, 0.2 - 0) are equal.
+def _pair_differences(metric: Tensor, i: Tensor, j: Tensor) -> Tensor:
+    """Compute differences of pairs, rounded to 32 bits of the largest score of a table [G,N].
 
-    They are rounded to 32 bits of the largest score of a table [G,N].
+    Differences that are mathematically equal (0.3 - 0.1 and 0.2 - 0) are then equal.
     """
     metric = metric.to(torch.float64)
     largest = metric.nan_to_num(posinf=0.0, neginf=0.0).abs().amax(dim=(-2, -1), keepdim=True)

@@ -1,7 +1,7 @@
-"""What the functions of meta-evaluation are given, and what they say where it cannot be used.
+"""Argument validation of the functions of meta-evaluation.
 
-Scores are tensors [..., N] of items or [..., S, N] of systems and segments, NaN where there is
-none; a mask says which items are real, or how often each counts.
+Scores are tensors [..., N] of items or [..., S, N] of systems and segments, NaN where there is no
+score. A mask says which items are present, or how often each item counts.
 """
 
 import math
@@ -22,26 +22,26 @@ from tensormt.validation import (
     validate,
 )
 
-# Draws of a test or an interval, sign changes of SPA: beyond them memory is asked for nothing.
-MOST = 1_000_000
+# Upper limit of resamples and permutations, so that a typing error does not exhaust the memory.
+MAX_RESAMPLES = 1_000_000
 
 TABLE = tensor_of("systems", "segments", more=True)
 
 
 def _items(value: Any, name: str) -> Tensor:
-    """Scores [..., N] as floating-point numbers."""
+    """Check scores [..., N] and convert them to floating point."""
     scores: Tensor = tensor_of("items", more=True)(value, name)
     return scores if scores.dtype in (torch.float32, torch.float64) else scores.to(torch.float64)
 
 
 def _tables(value: Any, name: str) -> Tensor:
-    """Scores of several metrics [X,S,N]."""
+    """Check scores of several metrics [X,S,N]."""
     tensor_of("metrics", "systems", "segments")(value, name)
     return _items(value, name)
 
 
-# every public function checks those of its arguments that are listed here
-CHECKED = validate(
+# Decorator of every public function: validates those of its arguments that are listed here.
+check_arguments = validate(
     human=_items,
     metric=_items,
     first=_items,
@@ -57,30 +57,35 @@ CHECKED = validate(
     two_sided=boolean,
     least_gap=number(0, math.inf),
     confidence=number(0, 1, above=True),
-    resamples=integer(1, MOST),
-    permutations=integer(0, MOST),
+    resamples=integer(1, MAX_RESAMPLES),
+    permutations=integer(0, MAX_RESAMPLES),
     count=integer(1, 1 << 40),
     seed=integer(),
 )
 
 
-def _common(*shapes: Sequence[int]) -> tuple[int, ...]:
-    """The shape that all of these can be expanded to; RuntimeError where there is none."""
+def _common_shape(*shapes: Sequence[int]) -> tuple[int, ...]:
+    """Return the shape to which all shapes broadcast; RuntimeError if there is none."""
     return tuple(torch.broadcast_shapes(*shapes))  # type: ignore[no-untyped-call]
 
 
-def paired(x: Tensor, y: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
-    """Two rows of scores of the same items [..., N] and their mask, all of one shape."""
-    sides = [x, y] if mask is None else [x, y, mask]
-    shapes = [list(side.shape) for side in sides]
+def _show(shapes: Sequence[Sequence[int]]) -> str:
+    return " and ".join(str(list(shape)) for shape in shapes)
+
+
+def broadcast_scores(
+    x: Tensor, y: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Broadcast two tensors of scores [..., N] of the same items, and their mask, to one shape."""
+    shapes = [side.shape for side in (x, y, mask) if side is not None]
     try:
         if len({shape[-1] if shape else 0 for shape in shapes}) > 1 or not x.shape[-1]:
             raise RuntimeError
-        shape = _common(*shapes)
+        shape = _common_shape(*shapes)
     except RuntimeError:
-        told = " and ".join(map(str, shapes))
         raise TensorMTError(
-            f"scores of shapes {told}: expected the same items, at least one, in the last axis"
+            f"scores of shapes {_show(shapes)}: expected the same items, at least one, in the last"
+            " axis"
         ) from None
     return x.expand(shape), y.expand(shape), full_mask(x, mask).expand(shape)
 
@@ -88,7 +93,7 @@ def paired(x: Tensor, y: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Te
 def check_tables(
     human: Tensor, metric: Tensor, systems: Tensor | None = None, segments: Tensor | None = None
 ) -> None:
-    """Refuse tables [..., S, N] of different test sets, and draws [..., S], [..., N] of others."""
+    """Raise unless tables [..., S, N] and resampling weights [..., S], [..., N] match."""
     TABLE(human, "human")
     if human.shape[-2:] != metric.shape[-2:] or not human[..., :1, :1].numel():
         raise TensorMTError(
@@ -108,18 +113,19 @@ def check_tables(
                 )
             leading.append(times.shape[:-1])
     try:
-        _common(*leading)
+        _common_shape(*leading)
     except RuntimeError:
-        told = " and ".join(str(list(shape)) for shape in leading)
-        raise TensorMTError(f"tables and draws of different numbers, {told}") from None
+        raise TensorMTError(
+            f"leading dimensions {_show(leading)} of scores and weights do not broadcast"
+        ) from None
 
 
 def full_mask(x: Tensor, mask: Tensor | None) -> Tensor:
-    """Return the mask itself, or one that is True everywhere, of the shape of x."""
+    """Return the mask, or one that is True everywhere, in the shape of x."""
     if mask is None:
         return torch.ones(x.shape, dtype=torch.bool, device=x.device)
     try:
-        return mask.expand(_common(x.shape, mask.shape))
+        return mask.expand(_common_shape(x.shape, mask.shape))
     except RuntimeError:
         raise TensorMTError(
             f"a mask of shape {list(mask.shape)} for scores of shape {list(x.shape)}"

@@ -1,40 +1,57 @@
-"""What a meta-evaluation is asked, and what it answers: plain records.
+"""Configuration and results of a meta-evaluation.
 
-A `Plan` says which levels, statistics, intervals and tests; a `Row` is the agreement of one metric
-with one human score, a `PairwiseTest` the difference of two metrics with its p.
+`Config` says which levels, statistics, intervals and tests are computed. `Row` is the correlation
+of one metric with one human score, `PairwiseTest` the difference of two metrics with its p-value.
 """
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
-
-import torch
-from torch import Tensor
 
 from tensormt.errors import TensorMTError
 from tensormt.metaeval import grouping
+from tensormt.metaeval.judged_sets import JudgedSet
 from tensormt.metaeval.scores import LEVELS
 from tensormt.metaeval.spa import PERMUTATIONS
 
 SPA = "spa"
-STATISTICS = (*grouping.STATISTICS, SPA)
-# no system scores that people published
-NONE: Mapping[str, Tensor | None] = MappingProxyType({})
+ALL_STATISTICS = (*grouping.STATISTICS, SPA)
 TESTS = ("permutation", "williams")
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What is computed; intervals and tests cost ``resamples`` tables each."""
+class Config:
+    """What a meta-evaluation computes.
+
+    Args:
+        levels: Levels at which scores are compared (`tensormt.metaeval.scores.LEVELS`).
+        statistics: Names of statistics (`ALL_STATISTICS`).
+        grouping: Which items are compared with each other below system level
+            (`tensormt.metaeval.grouping.GROUPINGS`).
+        least_gap: Pairs whose human scores differ by less are left out.
+        resamples: Number of bootstrap resamples; 0: no intervals.
+        confidence: Level of confidence intervals.
+        draw: What the bootstrap resamples: "segments", "systems" or both.
+        fisher: Whether analytic p-values and intervals of correlations are computed.
+        test: "permutation" or "williams".
+        permutations: Number of random permutations of a test.
+        units: What the permutation test swaps between two metrics; None: the default of the level.
+        two_sided: Whether p-values are two-sided.
+        correction: Correction of p-values for multiple tests: "none", "holm" or "bh".
+        spa_permutations: Number of sign changes of soft pairwise accuracy; 0: normal approximation.
+        seed: Seed of the random numbers.
+
+    >>> Config(statistics=("tau_b",), grouping="segment").levels
+    ('segment', 'system')
+    """
 
     levels: tuple[str, ...] = ("segment", "system")
     statistics: tuple[str, ...] = ("pearson", "spearman", "tau_b")
     grouping: str = "none"
     least_gap: float = 0.0
-    resamples: int = 0  # of the bootstrap
+    resamples: int = 0
     confidence: float = 0.95
     draw: tuple[str, ...] = ("segments",)
-    fisher: bool = False  # intervals and p-values from theory
+    fisher: bool = False
     test: str = "permutation"
     permutations: int = 1000
     units: str | None = None
@@ -46,9 +63,19 @@ class Plan:
 
 @dataclass(frozen=True)
 class Row:
-    """How well one metric agrees with one human score; low and high bound the interval.
+    """The correlation of one metric with one human score.
 
-    p is of no correlation at all (theory), epsilon the calibrated threshold of ties.
+    Args:
+        metric: Name of the metric.
+        signature: Signature of the metric.
+        human: Name of the human score.
+        level: Level at which scores are compared.
+        statistic: Name of the statistic.
+        value: Value of the statistic; NaN if it does not exist.
+        low: Lower end of the confidence interval, if one was computed.
+        high: Upper end of the confidence interval.
+        p: Analytic p-value of no correlation.
+        epsilon: Calibrated threshold of ties, for the statistic "accuracy_ties".
     """
 
     metric: str
@@ -65,7 +92,18 @@ class Row:
 
 @dataclass(frozen=True)
 class PairwiseTest:
-    """The agreement of the first metric minus that of the second, its p, and p corrected."""
+    """A test of the difference between two metrics.
+
+    Args:
+        first: Name of the first metric.
+        second: Name of the second metric.
+        human: Name of the human score.
+        level: Level at which scores are compared.
+        statistic: Name of the statistic.
+        difference: Value of the first metric minus that of the second.
+        p: p-value of the difference.
+        p_corrected: p-value corrected for the number of pairs.
+    """
 
     first: str
     second: str
@@ -77,17 +115,21 @@ class PairwiseTest:
     p_corrected: float | None = None
 
 
-def check(plan: Plan, human: Mapping[str, Tensor]) -> None:
-    """Refuse what cannot be computed, before anything is."""
-    for level in plan.levels:
+def check_config(config: Config, sets: Sequence[JudgedSet]) -> None:
+    """Raise a TensorMTError for what cannot be computed, before anything is computed."""
+    for level in config.levels:
         if level not in LEVELS:
             raise TensorMTError(f"level {level!r} is unknown: use one of {', '.join(LEVELS)}")
-    for statistic in plan.statistics:
+    for statistic in config.statistics:
         if statistic != SPA:
-            below = any(level in ("segment", "document") for level in plan.levels)
-            grouping.check(statistic, plan.grouping if below else "none", plan.least_gap)
-    if plan.test not in TESTS:
-        raise TensorMTError(f"test {plan.test!r} is unknown: use one of {', '.join(TESTS)}")
-    for name, table in human.items():
-        if bool(torch.isnan(table).all()):
-            raise TensorMTError(f"human score {name!r} has no value at all: choose another")
+            below_system = any(level in ("segment", "document") for level in config.levels)
+            grouping.check_statistic(
+                statistic, config.grouping if below_system else "none", config.least_gap
+            )
+    if config.test not in TESTS:
+        raise TensorMTError(f"test {config.test!r} is unknown: use one of {', '.join(TESTS)}")
+    for judged in sets:
+        if bool(judged.human.isnan().all()):
+            raise TensorMTError(
+                f"human score {judged.human_name!r} has no values: choose another one"
+            )

@@ -2,57 +2,102 @@
 
     r = Σ (x - x̄)(y - ȳ) / √(Σ (x - x̄)² Σ (y - ȳ)²)        ρ = r of the mean ranks
 
-A mask is bool (which items are real) or int64 (how often each counts: 2 is as good as a copy, 0 as
-good as absent). Where fewer than two items are real or one side is constant the correlation does
-not exist: NaN.
+A mask is bool (which items are present) or int64 (how often each item counts: 2 has the effect of a
+copy, 0 that of an absent item). The correlation is NaN if fewer than two items are present or one
+side is constant.
 """
 
 import torch
 from torch import Tensor
 
-from tensormt.metaeval.checks import CHECKED, full_mask, paired
+from tensormt.metaeval.checks import broadcast_scores, check_arguments, full_mask
 
 
-@CHECKED
+@check_arguments
 def pearson(x: Tensor, y: Tensor, mask: Tensor | None = None) -> Tensor:
-    """Return Pearson's r of x and y, float64 [...]; x, y [..., N], mask bool or int64 [..., N]."""
-    x, y, times = paired(x, y, mask)
-    x, y = (_centred(side.to(torch.float64), times) for side in (x, y))
-    if times.dtype != torch.bool:
-        x, y = (side * times.to(torch.float64).sqrt() for side in (x, y))
-    # Each side is scaled before the product: tiny or huge values neither vanish nor overflow.
+    """Compute Pearson's r.
+
+    Args:
+        x: Scores [..., N].
+        y: Scores [..., N] of the same items.
+        mask: bool or int64 [..., N]; see the module.
+
+    Returns:
+        float64 [...]; NaN where the correlation does not exist.
+
+    Raises:
+        TensorMTError: If the shapes do not broadcast to the same items.
+
+    >>> x = torch.tensor([1.0, 2.0, 3.0, 9.0])
+    >>> y = torch.tensor([2.0, 4.0, 6.0, 0.0])
+    >>> round(float(pearson(x, y, torch.tensor([True, True, True, False]))), 6)
+    1.0
+    """
+    x, y, weights = broadcast_scores(x, y, mask)
+    x, y = (_centred(side.to(torch.float64), weights) for side in (x, y))
+    if weights.dtype != torch.bool:
+        x, y = (side * weights.to(torch.float64).sqrt() for side in (x, y))
+    # Each side is normalized before the product, which avoids underflow and overflow.
     x, y = (side / torch.linalg.vector_norm(side, dim=-1, keepdim=True) for side in (x, y))
     return (x * y).sum(dim=-1).clamp(-1.0, 1.0)
 
 
-def _centred(side: Tensor, times: Tensor) -> Tensor:
-    """Take off the mean of the real items; a constant side becomes exactly 0, so its r is NaN."""
-    real = times > 0
-    side = side.masked_fill(~real, 0.0)
-    mean = (side * times).sum(dim=-1, keepdim=True) / times.sum(dim=-1, keepdim=True)
-    low = side.masked_fill(~real, torch.inf).amin(dim=-1, keepdim=True)
-    high = side.masked_fill(~real, -torch.inf).amax(dim=-1, keepdim=True)
-    return (side - mean).masked_fill(~real | (low >= high), 0.0)
+def _centred(side: Tensor, weights: Tensor) -> Tensor:
+    """Subtract the mean of the present items; a constant side becomes exactly 0, and r NaN."""
+    present = weights > 0
+    side = side.masked_fill(~present, 0.0)
+    mean = (side * weights).sum(dim=-1, keepdim=True) / weights.sum(dim=-1, keepdim=True)
+    low = side.masked_fill(~present, torch.inf).amin(dim=-1, keepdim=True)
+    high = side.masked_fill(~present, -torch.inf).amax(dim=-1, keepdim=True)
+    return (side - mean).masked_fill(~present | (low >= high), 0.0)
 
 
-@CHECKED
+@check_arguments
 def ranks(x: Tensor, mask: Tensor | None = None) -> Tensor:
-    """Return ranks from 1 in rising order, ties sharing their mean, float64 [..., N].
+    """Rank scores in ascending order from 1; ties have their mean rank.
 
-    Masked items rank after all real ones and count for none of them.
+    Args:
+        x: Scores [..., N].
+        mask: bool or int64 [..., N]; see the module. Masked items rank after all others and do not
+            affect their ranks.
+
+    Returns:
+        float64 [..., N].
+
+    Raises:
+        TensorMTError: If the mask does not broadcast with the scores.
+
+    >>> ranks(torch.tensor([0.5, 0.1, 0.5])).tolist()
+    [2.5, 1.0, 2.5]
     """
-    times = full_mask(x, mask)
-    values = x.to(torch.float64).masked_fill(times <= 0, torch.inf).contiguous()
+    weights = full_mask(x, mask)
+    values = x.to(torch.float64).masked_fill(weights <= 0, torch.inf).contiguous()
     ordered, order = values.sort(dim=-1)
-    up_to = times.to(torch.int64).gather(-1, order).cumsum(dim=-1)
+    up_to = weights.to(torch.int64).gather(-1, order).cumsum(dim=-1)
     up_to = torch.cat([torch.zeros_like(up_to[..., :1]), up_to], dim=-1)
     below = up_to.gather(-1, torch.searchsorted(ordered, values))
     above = up_to.gather(-1, torch.searchsorted(ordered, values, right=True))
     return (below + above + 1) / 2.0
 
 
-@CHECKED
+@check_arguments
 def spearman(x: Tensor, y: Tensor, mask: Tensor | None = None) -> Tensor:
-    """Return Spearman's ρ of x and y, float64 [...]; shapes as `pearson`."""
-    x, y, times = paired(x, y, mask)
-    return pearson(ranks(x, times), ranks(y, times), times)
+    """Compute Spearman's ρ, the Pearson correlation of mean ranks.
+
+    Args:
+        x: Scores [..., N].
+        y: Scores [..., N] of the same items.
+        mask: bool or int64 [..., N]; see the module.
+
+    Returns:
+        float64 [...]; NaN where the correlation does not exist.
+
+    Raises:
+        TensorMTError: If the shapes do not broadcast to the same items.
+
+    >>> x = torch.tensor([1.0, 2.0, 3.0, 4.0])
+    >>> round(float(spearman(x, x**3)), 6)
+    1.0
+    """
+    x, y, weights = broadcast_scores(x, y, mask)
+    return pearson(ranks(x, weights), ranks(y, weights), weights)

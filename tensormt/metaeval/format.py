@@ -1,32 +1,27 @@
-"""Meta-evaluations as text: tables like the papers' (order down, metric across), or long lists."""
+"""Text tables of a meta-evaluation: one table per level or statistic, as in the papers."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from tensormt.data.tables import aligned
+from tensormt.data.tables import text_table
 from tensormt.metaeval.config import PairwiseTest, Row
-from tensormt.metaeval.wmt_tables import Table
+from tensormt.metaeval.wmt_tables import WMTTable
 
 
-def number(value: float | None) -> str:
-    """Write a number to three digits, one that does not exist as a dash."""
-    return "–" if value is None or math.isnan(value) else f"{value:.3f}"
+def format_number(value: float | None, form: str = ".3f") -> str:
+    """Format a number with three decimal places, or another format; None and NaN are a dash.
 
-
-def without_nan(value: Any) -> Any:
-    """The same of lists and objects with None for numbers that do not exist: JSON has no NaN."""
-    if isinstance(value, dict):
-        return {key: without_nan(own) for key, own in value.items()}
-    if isinstance(value, list | tuple):
-        return [without_nan(own) for own in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    >>> format_number(0.12345), format_number(float("nan"))
+    ('0.123', '–')
+    """
+    return "–" if value is None or math.isnan(value) else format(value, form)
 
 
 def _cell(row: Row) -> str:
-    text = number(row.value)
+    text = format_number(row.value)
     if row.low is not None:
-        text += f" [{number(row.low)}, {number(row.high)}]"
+        text += f" [{format_number(row.low)}, {format_number(row.high)}]"
     if row.p is not None:
         text += f" p={row.p:.2g}"
     if row.epsilon is not None:
@@ -34,85 +29,111 @@ def _cell(row: Row) -> str:
     return text
 
 
-def by_metric(rows: Sequence[Row]) -> str:
-    """One table per human score and level: metrics down, statistics across."""
-    parts = []
-    for human, level in dict.fromkeys((row.human, row.level) for row in rows):
-        here = [row for row in rows if (row.human, row.level) == (human, level)]
-        names = list(dict.fromkeys(row.metric for row in here))
-        statistics = list(dict.fromkeys(row.statistic for row in here))
-        cells = {(row.metric, row.statistic): _cell(row) for row in here}
-        lines = [[f"{human}, {level} level", *statistics]]
-        lines += [[name, *(cells[name, s] for s in statistics)] for name in names]
-        parts.append(aligned(lines))
-    return "\n\n".join(parts)
+def _groups(rows: Sequence[Row], key: Callable[[Row], tuple[str, ...]]) -> Iterator[list[Row]]:
+    """Group rows by a key, in the order in which the keys first occur."""
+    groups: dict[tuple[str, ...], list[Row]] = {}
+    for row in rows:
+        groups.setdefault(key(row), []).append(row)
+    yield from groups.values()
 
 
-def by_order(rows: Sequence[Row]) -> str:
-    """One table per human score, level and statistic: orders down, metrics across.
+def tables_by_metric(rows: Sequence[Row]) -> str:
+    """Format one table per human score and level, with metrics as rows and statistics as columns.
 
-    A metric named NAME-n stands in column NAME, row n; one without a number in the last row.
+    >>> print(tables_by_metric([Row("bleu", "", "fluency", "system", "pearson", 0.5)]))
+    fluency, system level  pearson
+    bleu                     0.500
     """
     parts = []
-    keys = dict.fromkeys((row.human, row.level, row.statistic) for row in rows)
-    for human, level, statistic in keys:
-        here = [
-            row
-            for row in rows
-            if (row.human, row.level, row.statistic) == (human, level, statistic)
-        ]
-        placed = {_split(row.metric): _cell(row) for row in here}
-        names = list(dict.fromkeys(name for name, _ in placed))
-        orders = sorted({n for _, n in placed if n})
-        lines = [[f"{human}, {level} level, {statistic}", *names]]
-        lines += [[str(n), *(placed.get((name, n), "") for name in names)] for n in orders]
-        if any(not n for _, n in placed):
-            lines.append(["no order", *(placed.get((name, 0), "") for name in names)])
-        parts.append(aligned(lines))
+    for group in _groups(rows, lambda row: (row.human, row.level)):
+        names = list(dict.fromkeys(row.metric for row in group))
+        statistics = list(dict.fromkeys(row.statistic for row in group))
+        cells = {(row.metric, row.statistic): _cell(row) for row in group}
+        lines = [[f"{group[0].human}, {group[0].level} level", *statistics]]
+        lines += [[name, *(cells[name, s] for s in statistics)] for name in names]
+        parts.append(text_table(lines))
     return "\n\n".join(parts)
 
 
-def _split(name: str) -> tuple[str, int]:
+def tables_by_order(rows: Sequence[Row]) -> str:
+    """Format one table per human score, level and statistic, with one row per order.
+
+    The metric NAME-n is in column NAME and row n; metrics without an order are in the last row.
+
+    >>> rows = [Row(f"bleu-{n}", "", "fluency", "system", "pearson", n / 10) for n in (1, 2)]
+    >>> print(tables_by_order(rows))
+    fluency, system level, pearson   bleu
+    1                               0.100
+    2                               0.200
+    """
+    parts = []
+    for group in _groups(rows, lambda row: (row.human, row.level, row.statistic)):
+        cells = {_split_order(row.metric): _cell(row) for row in group}
+        names = list(dict.fromkeys(name for name, _ in cells))
+        orders = sorted({n for _, n in cells if n})
+        lines = [[f"{group[0].human}, {group[0].level} level, {group[0].statistic}", *names]]
+        lines += [[str(n), *(cells.get((name, n), "") for name in names)] for n in orders]
+        if any(not n for _, n in cells):
+            lines.append(["no order", *(cells.get((name, 0), "") for name in names)])
+        parts.append(text_table(lines))
+    return "\n\n".join(parts)
+
+
+def _split_order(name: str) -> tuple[str, int]:
+    """Split "bleu-2" into name and order; the order is 0 if there is none."""
     head, _, tail = name.rpartition("-")
     return (head, int(tail)) if head and tail.isdigit() else (name, 0)
 
 
-def of_pairwise_tests(found: Sequence[PairwiseTest]) -> str:
-    """One line per pair of metrics; p corrected for their number where that was asked for."""
-    both = any(c.p_corrected not in (None, c.p) for c in found)
+def format_pairwise_tests(tests: Sequence[PairwiseTest]) -> str:
+    """Format one line per pair of metrics, with corrected p-values if they were computed.
+
+    >>> test = PairwiseTest("bleu", "stm", "fluency", "system", "pearson", -0.25, 0.04)
+    >>> print(format_pairwise_tests([test]))
+    pair          human   level  statistic  difference       p
+    bleu - stm  fluency  system    pearson      -0.250  0.0400
+    """
+    both = any(test.p_corrected not in (None, test.p) for test in tests)
     lines = [["pair", "human", "level", "statistic", "difference", "p"]]
     lines[0] += ["p (corrected)"] if both else []
-    for c in found:
-        pair = [f"{c.first} - {c.second}", c.human, c.level, c.statistic]
-        p = [c.p, *([c.p_corrected] if both else [])]
-        lines.append([*pair, _signed(c.difference), *(_p(value) for value in p)])
-    return aligned(lines)
+    for test in tests:
+        pair = [f"{test.first} - {test.second}", test.human, test.level, test.statistic]
+        p_values = [test.p, *([test.p_corrected] if both else [])]
+        lines.append(
+            [
+                *pair,
+                format_number(test.difference, "+.3f"),
+                *(format_number(p, ".4f") for p in p_values),
+            ]
+        )
+    return text_table(lines)
 
 
-def _signed(value: float) -> str:
-    return "–" if math.isnan(value) else f"{value:+.3f}"
+def wmt_table_rows(table: WMTTable) -> list[list[str]]:
+    """Return the cells of a WMT table: metrics by descending average as rows, tasks as columns.
 
+    Args:
+        table: The table.
 
-def _p(value: float | None) -> str:
-    return "–" if value is None or math.isnan(value) else f"{value:.4f}"
-
-
-def of_table(table: Table) -> list[list[str]]:
-    """The rows of a task's table: metrics down by their average, tasks across."""
+    Returns:
+        The header and one row per metric; a cell is the cluster and the value.
+    """
     columns = [table.average, *table.tasks]
     clusters = [task.clusters() for task in columns]
     values = [task.values.tolist() for task in columns]
+    average = [-math.inf if math.isnan(v) else v for v in values[0]]
     lines = [["metric", *(task.name for task in columns)]]
-    for k in _by_average(table):
+    for k in sorted(range(len(average)), key=lambda k: -average[k]):
         cells = [
-            f"{ranks[k]}  {number(own[k])}" for ranks, own in zip(clusters, values, strict=True)
+            f"{ranks[k]}  {format_number(own[k])}"
+            for ranks, own in zip(clusters, values, strict=True)
         ]
         lines.append([table.metrics[k], *cells])
     return lines
 
 
-def table_facts(table: Table) -> dict[str, Any]:
-    """The same for programs, with one-sided p-values of all pairs (row better than column)."""
+def wmt_table_json(table: WMTTable) -> dict[str, Any]:
+    """Return a WMT table for JSON, with one-sided p-values (row better than column)."""
     return {
         "metrics": table.metrics,
         "tasks": [
@@ -126,8 +147,3 @@ def table_facts(table: Table) -> dict[str, Any]:
             for task in [table.average, *table.tasks]
         ],
     }
-
-
-def _by_average(table: Table) -> list[int]:
-    values = [-math.inf if math.isnan(v) else v for v in table.average.values.tolist()]
-    return sorted(range(len(values)), key=lambda k: -values[k])

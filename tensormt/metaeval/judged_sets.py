@@ -1,7 +1,7 @@
 """Test sets with human scores for a meta-evaluation: segments, score files, folders of WMT.
 
-Each gives a list of `Judged`, one for every human score: the human scores, the scores of the
-metrics that an evaluator computes, and those that other tools have stored.
+Each source gives a list of `JudgedSet`, one for every human score. It holds the human scores, the
+scores of the metrics that an evaluator computes, and metric scores that other tools have stored.
 """
 
 from __future__ import annotations
@@ -24,17 +24,22 @@ from tensormt.segments import Segments
 
 
 @dataclass(frozen=True)
-class Judged:
-    """One language pair: a table of human scores and the metrics' scores.
+class JudgedSet:
+    """A test set (one language pair) with one human score.
 
     Args:
         name: Name of the language pair or file.
         human_name: Name of the human score.
-        human: Human scores, float64 [S,N].
+        human: Human scores, float64 [S,N]; NaN where there is no score.
         metrics: Scores of the metrics.
-        documents: Number of each segment's document, int64 [N], and the number of documents.
+        documents: Number of each segment's document, int64 [N], and the number of documents D.
         systems: Names of the systems.
-        official: Human scores of systems, float64 [S], where published.
+        human_systems: Published human scores of systems, float64 [S]; None: the means of segments.
+
+    >>> human = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> scores = Scores("bleu", "BLEU", human / 10)
+    >>> JudgedSet("en-de", "mqm", human, [scores], (torch.arange(2), 2), ["a", "b"]).human_name
+    'mqm'
     """
 
     name: str
@@ -43,18 +48,22 @@ class Judged:
     metrics: list[Scores]
     documents: tuple[Tensor, int]
     systems: list[str]
-    official: Tensor | None = None
+    human_systems: Tensor | None = None
 
 
 @dataclass(frozen=True)
 class Selection:
-    """Which part of a test set is used.
+    """The part of a test set that is used.
 
     Args:
-        human: Names of human scores; empty: all but counts of raters (n_*).
-        without: Systems to leave out.
-        min_references: Leave out segments with fewer references.
-        max_references: Use only the first references of a segment.
+        human: Names of human scores; empty: all except numbers of raters (n_*).
+        without: Names of systems to leave out.
+        min_references: Segments with fewer references are left out.
+        max_references: Only the first references of a segment are used; None: all.
+
+    >>> segments = Segments({"a": ["x"], "b": ["y"]}, [["x"]])
+    >>> Selection(without=["b"]).select(segments).systems
+    ['a']
     """
 
     human: Sequence[str] = ()
@@ -63,7 +72,11 @@ class Selection:
     max_references: int | None = None
 
     def select(self, segments: Segments) -> Segments:
-        """Return the segments and systems that are used."""
+        """Return the selected segments and systems.
+
+        Raises:
+            TensorMTError: If a system is unknown or nothing is left.
+        """
         return segments.select(
             min_references=self.min_references,
             max_references=self.max_references,
@@ -71,45 +84,61 @@ class Selection:
         )
 
     def human_tables(self, segments: Segments) -> dict[str, Tensor]:
-        """Return the human scores that are used, float64 [S,N] each."""
+        """Return the selected human scores by name, float64 [S,N].
+
+        Raises:
+            TensorMTError: If a name is unknown or there are no human scores.
+        """
         names = self.human or [name for name in segments.human if not name.startswith("n_")]
         if not names:
             raise TensorMTError(
-                "the test set has no human scores: there is nothing to compare with"
+                "the test set has no human scores: there is nothing to correlate metrics with"
             )
         return {name: torch.from_numpy(segments.human_scores(name)) for name in names}
 
 
-def judged_segments(
+def judged_sets_from_segments(
     name: str,
     segments: Segments,
     metrics: list[Scores],
     selection: Selection,
     *,
     prefix: str = "",
-    official: Mapping[str, Tensor | None] = MappingProxyType({}),
-) -> list[Judged]:
-    """Return a judged set for each human score of some segments.
+    human_systems: Mapping[str, Tensor | None] = MappingProxyType({}),
+) -> list[JudgedSet]:
+    """Make one judged set for each human score of some segments.
 
     Args:
         name: Name of the set.
-        segments: The segments, already selected.
-        metrics: The scores of the metrics on them.
+        segments: The selected segments.
+        metrics: The scores of the metrics on these segments.
         selection: Which human scores are used.
-        prefix: Put before the names of human scores.
-        official: System scores that were published, by human score.
+        prefix: Prefix of the names of human scores.
+        human_systems: Published human scores of systems [S], by human score.
+
+    Returns:
+        One set per human score.
+
+    Raises:
+        TensorMTError: If a human score is unknown or there are none.
     """
     numbers, names = segments.document_numbers()
     documents = torch.from_numpy(numbers), len(names)
     return [
-        Judged(
-            name, prefix + score, table, metrics, documents, segments.systems, official.get(score)
+        JudgedSet(
+            name,
+            prefix + score,
+            table,
+            metrics,
+            documents,
+            segments.systems,
+            human_systems.get(score),
         )
         for score, table in selection.human_tables(segments).items()
     ]
 
 
-def judged_folder(
+def judged_sets_from_folder(
     folder: str,
     evaluator: Evaluator,
     selection: Selection,
@@ -119,8 +148,8 @@ def judged_folder(
     stored: Sequence[str] | None = None,
     write_to: str | None = None,
     prefixed: bool = True,
-) -> list[list[Judged]]:
-    """Return the judged sets of language pairs in a folder of mt-metrics-eval.
+) -> list[list[JudgedSet]]:
+    """Read the judged sets of language pairs from a folder in the layout of mt-metrics-eval.
 
     Args:
         folder: The folder.
@@ -128,12 +157,16 @@ def judged_folder(
         selection: Which systems and human scores are used.
         pairs: Language pairs; empty: all.
         references: Names of references; empty: the first by name.
-        stored: Stored metrics to use; None: all, ["none"]: none.
+        stored: Names of stored metrics that are used; None: all, ["none"]: none.
         write_to: Folder to which computed scores are written in the same layout.
-        prefixed: Whether names of human scores begin with the language pair.
+        prefixed: Whether names of human scores start with the language pair.
+
+    Returns:
+        For each language pair, one set per human score.
 
     Raises:
-        TensorMTError: If a file, pair, reference or stored metric lacks, before anything is scored.
+        TensorMTError: If a file, pair, reference or stored metric is missing; nothing is scored
+            then.
     """
     chosen = list(pairs) or language_pairs(folder)
     sets = [read_folder(folder, pair, references, stored != ["none"]) for pair in chosen]
@@ -151,28 +184,30 @@ def judged_folder(
         rows = [k for k, name in enumerate(read.test.systems) if name not in selection.without]
         wanted = [name for name in read.stored if stored is None or name in stored]
         metrics += [_stored_scores(read, name, rows) for name in wanted]
-        official = {
+        human_systems = {
             name: _published(own, read.test.human[name], rows)
             for name, own in read.human_systems.items()
         }
         prefix = f"{read.pair}, " if len(sets) > 1 and prefixed else ""
         found.append(
-            judged_segments(read.pair, test, metrics, selection, prefix=prefix, official=official)
+            judged_sets_from_segments(
+                read.pair, test, metrics, selection, prefix=prefix, human_systems=human_systems
+            )
         )
     return found
 
 
 def _stored_scores(read: WMTSet, name: str, rows: list[int]) -> Scores:
-    """The scores of a stored metric for the systems that are kept."""
+    """Return the scores of a stored metric for the selected systems."""
     table = read.stored[name]
     published = _published(read.stored_systems.get(name), table, rows)
     return Scores(name, name, torch.from_numpy(table[rows]), published=published)
 
 
 def _published(systems: np.ndarray | None, segments: np.ndarray, rows: list[int]) -> Tensor | None:
-    """Published scores of the systems that are kept; None if they are the means of segments.
+    """Return published scores of the selected systems; None if they are means of segments [S,N].
 
-    Means of segments [S,N] can be drawn and tested segment by segment.
+    Means of segments can be resampled and tested segment by segment, published scores cannot.
     """
     if systems is None:
         return None
@@ -190,15 +225,21 @@ def _write(folder: Path, read: WMTSet, test: Segments, metrics: Sequence[Scores]
             write_scores(folder, own.name, read.references, by_system, level)
 
 
-def judged_score_files(
+def judged_sets_from_score_files(
     human: str, scores: Sequence[str], documents: str | None = None
-) -> list[Judged]:
-    """Return the judged set of score files of mt-metrics-eval.
+) -> list[JudgedSet]:
+    """Read a judged set from score files of mt-metrics-eval.
 
     Args:
         human: File of human scores.
         scores: Files of metric scores.
-        documents: File with the document of every segment; None: every segment is one.
+        documents: File with the document of every segment; None: every segment is a document.
+
+    Returns:
+        A list with one set.
+
+    Raises:
+        TensorMTError: If a file cannot be read or the files do not align.
     """
     systems, tables = align_scores([human, *scores])
     own, *others = [torch.from_numpy(table) for table in tables]
@@ -215,4 +256,4 @@ def judged_score_files(
     numbers = {name: k for k, name in enumerate(dict.fromkeys(docs))}
     index = torch.tensor([numbers[name] for name in docs], dtype=torch.int64)
     name = Path(human).name
-    return [Judged(name, name, own, metrics, (index, len(numbers)), systems)]
+    return [JudgedSet(name, name, own, metrics, (index, len(numbers)), systems)]

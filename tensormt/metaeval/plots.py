@@ -1,8 +1,8 @@
-"""Pictures of a meta-evaluation as files: metrics against people, against each other, tasks.
+"""Plots of a meta-evaluation.
 
-METRIC-HUMAN.png   systems by name, and below them segments as a density
-metrics.png        correlation map of the metrics' segment scores
-TASK.png           bars of a task (SPA, acc_eq, …), a shade for each cluster
+SET-METRIC-HUMAN.png   scatter plot of systems, and a density plot of segments
+SET-metrics.png        correlation matrix of the metrics' segment scores
+TASK.png               bar chart of a WMT task (SPA, acc_eq, …), shaded by cluster
 """
 
 from collections.abc import Sequence
@@ -13,13 +13,25 @@ import torch
 
 from tensormt.figures import new_figure, save_figure
 from tensormt.metaeval.correlation import pearson
-from tensormt.metaeval.judged_sets import Judged
-from tensormt.metaeval.scores import Scores, means
-from tensormt.metaeval.wmt_tables import Table, Task
+from tensormt.metaeval.judged_sets import JudgedSet
+from tensormt.metaeval.scores import Scores, system_means
+from tensormt.metaeval.wmt_tables import Task, WMTTable
 
 
-def save_plots(sets: Sequence[Judged], table: Table | None, folder: Path) -> list[Path]:
-    """Draw what there is to see; return the files."""
+def save_plots(sets: Sequence[JudgedSet], table: WMTTable | None, folder: Path) -> list[Path]:
+    """Write all plots of a meta-evaluation.
+
+    Args:
+        sets: Test sets with metric scores.
+        table: A WMT table, if one was computed.
+        folder: The folder of the files; it is created if necessary.
+
+    Returns:
+        The files that were written.
+
+    Raises:
+        TensorMTError: If matplotlib is not installed or a file cannot be written.
+    """
     files = []
     for judged in sets:
         for scores in judged.metrics:
@@ -28,24 +40,25 @@ def save_plots(sets: Sequence[Judged], table: Table | None, folder: Path) -> lis
     for name in dict.fromkeys(judged.name for judged in sets):
         judged = next(own for own in sets if own.name == name)
         if len(judged.metrics) > 1:
-            files.append(save_figure(_map(new_figure(7, 6), judged), folder, f"{name}-metrics"))
+            files.append(save_figure(_matrix(new_figure(7, 6), judged), folder, f"{name}-metrics"))
     for task in [table.average, *table.tasks] if table else []:
         figure = _bars(new_figure(7, 4), task, table.metrics if table else [])
         files.append(save_figure(figure, folder, task.name))
     return files
 
 
-def _scatter(figure: Any, judged: Judged, scores: Scores) -> Any:
+def _scatter(figure: Any, judged: JudgedSet, scores: Scores) -> Any:
+    """Plot the systems and the segments of one metric and one human score."""
     above, below = figure.subplots(2, 1)
-    human, metric = means(judged.human), scores.systems()
+    human, metric = system_means(judged.human), scores.systems()
     above.scatter(metric.tolist(), human.tolist(), s=12)
     for name, x, y in zip(judged.systems, metric.tolist(), human.tolist(), strict=True):
         if x == x and y == y:
             above.annotate(name, (x, y), fontsize=7, xytext=(3, 3), textcoords="offset points")
     above.set_title("systems")
-    real = ~(judged.human.isnan() | scores.segments.isnan())
+    present = ~(judged.human.isnan() | scores.segments.isnan())
     below.hexbin(
-        scores.segments[real].tolist(), judged.human[real].tolist(), gridsize=40, bins="log",
+        scores.segments[present].tolist(), judged.human[present].tolist(), gridsize=40, bins="log",
         cmap="Blues", mincnt=1,
     )  # fmt: skip
     below.set_title("segments")
@@ -55,14 +68,15 @@ def _scatter(figure: Any, judged: Judged, scores: Scores) -> Any:
     return figure
 
 
-def _map(figure: Any, judged: Judged) -> Any:
+def _matrix(figure: Any, judged: JudgedSet) -> Any:
+    """Plot the correlations between all metrics and the human score."""
     tables = torch.stack([scores.segments.flatten() for scores in judged.metrics])
     tables = torch.cat([judged.human.flatten()[None], tables])
-    real = ~tables.isnan()
+    present = ~tables.isnan()
     table = pearson(
         tables[:, None].expand(-1, len(tables), -1),
         tables[None].expand(len(tables), -1, -1),
-        real[:, None] & real[None],
+        present[:, None] & present[None],
     )
     names = [judged.human_name, *(scores.name for scores in judged.metrics)]
     axes = figure.subplots()
@@ -77,6 +91,7 @@ def _map(figure: Any, judged: Judged) -> Any:
 
 
 def _bars(figure: Any, task: Task, names: Sequence[str]) -> Any:
+    """Plot the values of a task, sorted."""
     order = sorted(range(len(names)), key=lambda k: -task.values.nan_to_num(-1.0)[k].item())
     ranks = task.clusters()
     shades = [0.25 + 0.5 * (ranks[k] - 1) / max(1, max(ranks) - 1) for k in order]

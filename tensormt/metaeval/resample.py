@@ -1,14 +1,15 @@
-"""How sure an agreement is: bootstrap intervals, and permutation tests of a difference.
+"""Bootstrap confidence intervals, and permutation tests of the difference of two metrics.
 
-Bootstrap: segments are drawn with replacement, with all their systems, or systems with all their
-segments, or both; the interval lies between the quantiles of the redrawn agreements. A draw is how
-often each system and segment counts (see `levels`): pairs of a segment with itself do not exist.
+Bootstrap: segments (with the outputs of all systems), systems (with all their segments) or both are
+drawn with replacement; the interval lies between quantiles of the resampled statistic. A resample
+is given by how often each system and segment counts (see `grouping`), so that no segment is
+compared with itself.
 
-Permutation (Deutsch, Dror & Roth 2021): if two metrics are equally good, their scores can be
-exchanged. Both are standardised, then exchanged at random for each output (``units="both"``), for
-whole systems ("systems") or whole segments ("segments"); p is the share of exchanges that give a
-difference at least as large as the one seen, counting the one seen. `exchanges` tests all pairs of
-many metrics at once.
+Permutation test (Deutsch, Dror & Roth 2021): if two metrics are equally good, their scores can be
+swapped. Both are standardized and then swapped at random for single outputs (``units="both"``),
+systems ("systems") or segments ("segments"). The p-value is the share of permutations whose
+difference is at least as large as the observed one, which itself counts. `permutation_test` tests
+all pairs of many metrics at once.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -19,24 +20,35 @@ from torch import Tensor
 
 from tensormt.data.coercion import as_list
 from tensormt.errors import TensorMTError
-from tensormt.metaeval.checks import CHECKED, MOST, check_tables
+from tensormt.metaeval.checks import MAX_RESAMPLES, check_arguments, check_tables
 from tensormt.validation import function, integer, number, on_device, one_of, optional, validate
 
-# Human and metric scores of R redrawn tables, float64 [R,S,N] both -> their agreement [R].
+# Human and metric scores of R tables, float64 [R,S,N] both -> the statistic of each [R].
 TableStatistic = Callable[[Tensor, Tensor], Tensor]
 
-# How often systems int64 [R,S] and segments int64 [R,N] count, None for once each -> agreement [R].
-DrawStatistic = Callable[[Tensor | None, Tensor | None], Tensor]
+# How often systems int64 [R,S] and segments int64 [R,N] count (None: once) -> the statistic [R].
+ResampledStatistic = Callable[[Tensor | None, Tensor | None], Tensor]
 
-# Cells alive at a time.
+# Number of cells that are in memory at a time.
 BLOCK = 1 << 22
-# Differences that rounding sets apart are equal; a scale of 1 is that of correlations.
-MARGIN = 1e-12
+# Tolerance for equal differences; the statistics have a scale of about 1.
+TOLERANCE = 1e-12
+# Units that can be swapped between two metrics.
+SWAP_UNITS = ("both", "systems", "segments")
 
 
 @dataclass(frozen=True)
 class Interval:
-    """An agreement and its bootstrap interval."""
+    """A statistic and its bootstrap confidence interval.
+
+    Args:
+        value: Value of the statistic.
+        low: Lower end of the interval.
+        high: Upper end of the interval.
+
+    >>> Interval(0.5, 0.4, 0.7).low
+    0.4
+    """
 
     value: float
     low: float
@@ -45,14 +57,33 @@ class Interval:
 
 @dataclass(frozen=True)
 class Difference:
-    """The agreement of one metric minus that of another, and how easily chance gives as much."""
+    """The difference of two metrics and its p-value.
+
+    Args:
+        value: Statistic of the first metric minus that of the second.
+        p: p-value of the permutation test.
+
+    >>> Difference(0.1, 0.03).p < 0.05
+    True
+    """
 
     value: float
     p: float
 
 
-def chunks(resamples: int, cells: int) -> list[int]:
-    """Sizes of chunks of draws that hold ``cells`` numbers each."""
+def chunk_sizes(resamples: int, cells: int) -> list[int]:
+    """Split resamples into chunks of bounded size.
+
+    Args:
+        resamples: Number of resamples.
+        cells: Number of cells in memory for each resample.
+
+    Returns:
+        Number of resamples of each chunk.
+
+    >>> chunk_sizes(10, BLOCK // 4)
+    [4, 4, 2]
+    """
     step = max(1, min(resamples, BLOCK // max(1, cells)))
     return [min(step, resamples - start) for start in range(0, resamples, step)]
 
@@ -61,14 +92,14 @@ def chunks(resamples: int, cells: int) -> list[int]:
     statistic=function,
     systems=integer(1),
     segments=integer(1),
-    resamples=integer(1, MOST),
+    resamples=integer(1, MAX_RESAMPLES),
     level=number(0, 1, above=True),
     cells=optional(integer(1)),
     seed=integer(),
     device=on_device,
 )
 def bootstrap(
-    statistic: DrawStatistic,
+    statistic: ResampledStatistic,
     systems: int,
     segments: int,
     *,
@@ -79,57 +110,123 @@ def bootstrap(
     seed: int = 12345,
     device: torch.device | str = "cpu",
 ) -> Interval:
-    """Return the agreement over all S systems and N segments, with its interval at the level.
+    """Compute a statistic and its bootstrap percentile interval.
 
-    draw: "segments", "systems" or both; cells: numbers that the statistic of one draw holds.
+    Args:
+        statistic: Function of how often systems, int64 [R,S], and segments, int64 [R,N], count
+            (None: once each) that returns the statistic of each resample, float64 [R].
+        systems: Number of systems S.
+        segments: Number of segments N.
+        resamples: Number of resamples.
+        level: Confidence level, between 0 and 1.
+        draw: What is resampled: "segments", "systems" or both.
+        cells: Number of cells that the statistic holds in memory for each resample; None: S × N.
+        seed: Seed of the random numbers.
+        device: Device of the weights.
+
+    Returns:
+        Value and interval.
+
+    Raises:
+        TensorMTError: If an argument is not valid.
+
+    >>> from tensormt.metaeval import correlate
+    >>> human = torch.tensor([[1.0, 2, 3, 4], [2, 1, 4, 5]])
+    >>> metric = torch.tensor([[0.1, 0.2, 0.4, 0.3], [0.1, 0.2, 0.3, 0.5]])
+    >>> def statistic(systems, segments):
+    ...     return correlate(human, metric, segments=segments)
+    >>> found = bootstrap(statistic, 2, 4, resamples=99)
+    >>> round(found.value, 4), found.low < found.value < found.high
+    (0.8353, True)
     """
     drawn = as_list(draw, "draw")
     if not drawn or not all(unit in ("systems", "segments") for unit in map(str, drawn)):
         raise TensorMTError(f"draw is {drawn}: expected systems, segments or both")
     if level == 1:
-        raise TensorMTError("an interval at level 1 holds everything: choose less, such as 0.95")
+        raise TensorMTError("level is 1, expected a number below 1: choose one such as 0.95")
     random = torch.Generator(device=device).manual_seed(seed)
     found = []
-    for size in chunks(resamples, cells or systems * segments):
-        # Segments first: the same seed draws the same segments, whether systems are drawn or not.
-        of_segments = times_drawn(size, segments, random) if "segments" in drawn else None
-        of_systems = times_drawn(size, systems, random) if "systems" in drawn else None
+    for size in chunk_sizes(resamples, cells or systems * segments):
+        # Segments first: a seed gives the same segments whether or not systems are resampled.
+        of_segments = bootstrap_counts(size, segments, random) if "segments" in drawn else None
+        of_systems = bootstrap_counts(size, systems, random) if "systems" in drawn else None
         found.append(statistic(of_systems, of_segments))
     edges = torch.tensor([(1 - level) / 2, (1 + level) / 2], dtype=torch.float64)
     low, high = torch.nanquantile(torch.cat(found).cpu(), edges).tolist()
     return Interval(float(statistic(None, None)), low, high)
 
 
-def times_drawn(draws: int, units: int, random: torch.Generator) -> Tensor:
-    """How often each of the units is drawn in as many draws with replacement, int64 [R,units]."""
-    chosen = torch.randint(units, (draws, units), generator=random, device=random.device)
+def bootstrap_counts(resamples: int, units: int, random: torch.Generator) -> Tensor:
+    """Draw units with replacement and count them.
+
+    Args:
+        resamples: Number of resamples R.
+        units: Number of units n, of which each resample draws n.
+        random: Source of random numbers.
+
+    Returns:
+        How often each unit was drawn, int64 [R,n].
+
+    >>> bootstrap_counts(2, 5, torch.Generator().manual_seed(0)).sum(1)
+    tensor([5, 5])
+    """
+    chosen = torch.randint(units, (resamples, units), generator=random, device=random.device)
     none = torch.zeros_like(chosen)
     return none.scatter_add_(1, chosen, torch.ones_like(chosen))
 
 
-def swaps(
+def random_swaps(
+    human: Tensor, units: str, resamples: int, cells: int, seed: int
+) -> Iterator[Tensor]:
+    """Draw which units of a table [S,N] are swapped between two metrics.
+
+    Args:
+        human: A table of the test set, for its shape and device.
+        units: "both", "systems" or "segments".
+        resamples: Number of permutations.
+        cells: Number of cells in memory for each permutation.
+        seed: Seed of the random numbers.
+
+    Yields:
+        bool [r,S,N], [r,S,1] or [r,1,N], in chunks of r permutations.
+    """
+    systems, segments = human.shape
+    shapes = {"both": (systems, segments), "systems": (systems, 1), "segments": (1, segments)}
+    return swaps_of_shape(shapes[units], resamples, cells, seed, human.device)
+
+
+def swaps_of_shape(
     shape: Sequence[int], resamples: int, cells: int, seed: int, device: torch.device | str
 ) -> Iterator[Tensor]:
-    """Draw what changes sides, bool [R, *shape] in chunks."""
+    """Draw random swaps bool [r, *shape] in chunks; see `random_swaps`."""
     random = torch.Generator(device=device).manual_seed(seed)
-    for size in chunks(resamples, cells):
+    for size in chunk_sizes(resamples, cells):
         yield torch.rand((size, *shape), generator=random, device=device) < 0.5
 
 
-def p_value(null: Tensor, seen: Tensor, two_sided: bool = True) -> Tensor:
-    """Return the share of draws at least as large as what was seen, itself counted, float64 [...].
+def p_value(null: Tensor, observed: Tensor, two_sided: bool = True) -> Tensor:
+    """Compute the share of permutations that are at least as large as the observed difference.
 
-    null [R, ...] are differences under exchange, seen [...]. Exchanging everything gives the seen
-    difference up to rounding, and it must count. NaN where there is no difference to test.
+    Args:
+        null: Differences of the permutations [R, ...].
+        observed: Observed differences [...], which count as one more permutation. Permutations that
+            equal them up to rounding count, and so do permutations without a value (NaN).
+        two_sided: Whether absolute differences are compared.
+
+    Returns:
+        float64 [...]; NaN where there is no observed difference.
+
+    >>> p_value(torch.tensor([0.1, -0.3, 0.2]), torch.tensor(0.2))
+    tensor(0.7500, dtype=torch.float64)
     """
     if two_sided:
-        null, seen = null.abs(), seen.abs()
-    as_large = (null >= seen - MARGIN) | null.isnan()  # a draw without a value speaks for chance
+        null, observed = null.abs(), observed.abs()
+    as_large = (null >= observed - TOLERANCE) | null.isnan()
     p = (as_large.sum(dim=0) + 1).to(torch.float64) / (len(null) + 1)
-    return p.masked_fill(seen.isnan(), torch.nan)
+    return p.masked_fill(observed.isnan(), torch.nan)
 
 
-@CHECKED
+@check_arguments
 def permutation(
     human: Tensor,
     first: Tensor,
@@ -141,13 +238,37 @@ def permutation(
     two_sided: bool = True,
     seed: int = 12345,
 ) -> Difference:
-    """Test whether metric ``first`` agrees better with people than ``second``; tables [S,N]."""
+    """Test whether two metrics correlate differently with human scores.
+
+    Args:
+        human: Human scores [S,N]; NaN where there is no score.
+        first: Scores of the first metric [S,N].
+        second: Scores of the second metric [S,N].
+        statistic: Function of human and metric scores of R tables, [R,S,N] each, that returns the
+            statistic of each, [R]; for example `correlate`.
+        units: What is swapped: "both" (single outputs), "systems" or "segments".
+        resamples: Number of random permutations.
+        two_sided: False tests whether the first metric is better.
+        seed: Seed of the random numbers.
+
+    Returns:
+        The difference of the statistics and its p-value.
+
+    Raises:
+        TensorMTError: If the tables do not have the same shape or an argument is not valid.
+
+    >>> from tensormt.metaeval import correlate
+    >>> human = torch.tensor([[1.0, 2, 3, 4], [2, 1, 4, 5]])
+    >>> found = permutation(human, human * 2, human.flip(1), correlate, resamples=99)
+    >>> round(found.value, 4), found.p
+    (1.8065, 0.03)
+    """
     function(statistic, "statistic")
-    seen, null = exchanged(human, first, second, statistic, units, resamples, seed)
-    return Difference(float(seen), float(p_value(null, seen, two_sided)))
+    observed, null = permuted_differences(human, first, second, statistic, units, resamples, seed)
+    return Difference(float(observed), float(p_value(null, observed, two_sided)))
 
 
-def exchanged(
+def permuted_differences(
     human: Tensor,
     first: Tensor,
     second: Tensor,
@@ -157,17 +278,27 @@ def exchanged(
     seed: int = 12345,
     cells: int | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Return the difference seen, float64 [], and those of random exchanges, [R].
+    """Compute the observed difference of two metrics and those of random permutations.
 
-    cells: numbers that the statistic of one draw holds, where it is more than a table.
+    Args:
+        human: Human scores [S,N].
+        first: Scores of the first metric [S,N].
+        second: Scores of the second metric [S,N].
+        statistic: As in `permutation`.
+        units: As in `permutation`.
+        resamples: Number of permutations R.
+        seed: Seed of the random numbers.
+        cells: Number of cells that the statistic holds for each permutation; None: S × N.
+
+    Returns:
+        The observed difference, float64 [], and those of the permutations, float64 [R].
     """
     check_tables(human, first)
     check_tables(human, second)
-    shapes = {"both": human.shape, "systems": (len(human), 1), "segments": (1, human.shape[1])}
-    one_of(shapes)(units, "units")
-    real = ~(human.isnan() | first.isnan() | second.isnan())
-    human = human.masked_fill(~real, torch.nan)
-    first, second = standardised(first, real), standardised(second, real)
+    one_of(SWAP_UNITS)(units, "units")
+    present = ~(human.isnan() | first.isnan() | second.isnan())
+    human = human.masked_fill(~present, torch.nan)
+    first, second = standardize(first, present), standardize(second, present)
 
     def difference(swap: Tensor) -> Tensor:
         shape = (len(swap), *human.shape)
@@ -175,15 +306,26 @@ def exchanged(
         other = torch.where(swap, first, second).expand(shape)
         return statistic(human.expand(shape), one) - statistic(human.expand(shape), other)
 
-    seen = difference(torch.zeros((1, 1, 1), dtype=torch.bool, device=human.device))[0]
-    draws = swaps(shapes[units], resamples, cells or human.numel(), seed, human.device)
-    return seen, torch.cat([difference(swap) for swap in draws])
+    observed = difference(torch.zeros((1, 1, 1), dtype=torch.bool, device=human.device))[0]
+    swaps = random_swaps(human, units, resamples, cells or human.numel(), seed)
+    return observed, torch.cat([difference(swap) for swap in swaps])
 
 
-def standardised(scores: Tensor, real: Tensor) -> Tensor:
-    """Take the real items of a table to mean 0 and variance 1; NaN elsewhere, constant stays 0."""
-    count = real.sum()
-    centred = scores - scores.masked_fill(~real, 0.0).sum() / count
-    spread = (centred.masked_fill(~real, 0.0).square().sum() / count).sqrt()
+def standardize(scores: Tensor, present: Tensor) -> Tensor:
+    """Scale the present items of a table to mean 0 and variance 1.
+
+    Args:
+        scores: Scores [S,N].
+        present: Which items are used, bool [S,N].
+
+    Returns:
+        Scores [S,N]; NaN for other items, 0 if all present scores are equal.
+
+    >>> standardize(torch.tensor([[1.0, 3.0]]), torch.tensor([[True, True]]))
+    tensor([[-1.,  1.]])
+    """
+    count = present.sum()
+    centred = scores - scores.masked_fill(~present, 0.0).sum() / count
+    spread = (centred.masked_fill(~present, 0.0).square().sum() / count).sqrt()
     scaled = torch.where(spread > 0, centred / spread, torch.zeros_like(centred))
-    return scaled.masked_fill(~real, torch.nan)
+    return scaled.masked_fill(~present, torch.nan)

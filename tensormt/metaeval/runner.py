@@ -1,13 +1,13 @@
-"""A whole meta-evaluation: every metric against every human score, at every level asked for.
+"""Meta-evaluation of several metrics with several human scores, at several levels.
 
-One `Row` per metric, human score, level and statistic, with an interval if wanted; one
-`PairwiseTest` per pair of metrics, with its p. The test is of the numbers in the table: at system
-level corpus scores are exchanged between metrics for whole systems, since no segment of a corpus
-score can be exchanged; at level "mean", segment scores.
+The result is one `Row` per metric, human score, level and statistic, and one `PairwiseTest` per
+pair of metrics. A test is about the numbers in the table: at level "system" corpus scores are
+swapped between metrics for each system, because a corpus score has no segments that could be
+swapped; at level "mean" segment scores can be swapped.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -15,185 +15,216 @@ import torch
 from torch import Tensor
 
 from tensormt.errors import TensorMTError
-from tensormt.metaeval.analytic_tests import Theory, theory, williams
+from tensormt.metaeval.analytic_tests import correlation_test, williams
 from tensormt.metaeval.calibration import calibrated_accuracy
-from tensormt.metaeval.config import NONE, SPA, PairwiseTest, Plan, Row, check
-from tensormt.metaeval.grouping import group, system_agreement
-from tensormt.metaeval.permutation_test import Exchange, exchange, exchange_tables
+from tensormt.metaeval.config import SPA, Config, PairwiseTest, Row, check_config
+from tensormt.metaeval.grouping import correlate_systems, group
+from tensormt.metaeval.judged_sets import JudgedSet
+from tensormt.metaeval.permutation_test import (
+    PairwisePermutation,
+    pairwise_permutation,
+    pairwise_permutation_tables,
+)
 from tensormt.metaeval.resample import bootstrap
-from tensormt.metaeval.scores import Scores, agreement_at, tables_at
-from tensormt.metaeval.spa import soft_pairwise_accuracy, spa_of_draws
-from tensormt.metaeval.spa_permutation import exchange_spa
-from tensormt.significance import corrected
+from tensormt.metaeval.scores import Scores, correlate_at, tables_at
+from tensormt.metaeval.spa import soft_pairwise_accuracy, spa_resampled
+from tensormt.metaeval.spa_permutation import pairwise_permutation_spa
+from tensormt.significance import correct_p_values
 
 
 @dataclass(frozen=True)
-class Case:
-    """One human score at one level by one statistic: what every metric is asked."""
+class MetaEvaluation:
+    """The meta-evaluation with one human score at one level by one statistic.
 
-    name: str
-    human: Tensor  # float64 [S,N]
+    Args:
+        judged: Human scores and metric scores of a test set.
+        level: One of `tensormt.metaeval.scores.LEVELS`.
+        statistic: One of `tensormt.metaeval.config.ALL_STATISTICS`.
+        config: All other settings; its levels and statistics are not used.
+
+    >>> human = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> scores = Scores("bleu", "BLEU", human / 10)
+    >>> judged = JudgedSet("set", "mqm", human, [scores], (torch.arange(2), 2), ["a", "b"])
+    >>> round(MetaEvaluation(judged, "segment", "pearson", Config()).row(scores).value, 4)
+    1.0
+    """
+
+    judged: JudgedSet
     level: str
     statistic: str
-    plan: Plan
-    documents: tuple[Tensor, int]
-    official: Tensor | None = None  # float64 [S]: system scores that people published
+    config: Config
+
+    @property
+    def _grouping(self) -> str:
+        """The grouping at this level: there are no groups of systems."""
+        return "none" if self.level in ("system", "mean") else self.config.grouping
 
     def value(
         self, scores: Scores, systems: Tensor | None = None, segments: Tensor | None = None
     ) -> Tensor:
-        """Return the agreement, float64 [], or that of draws (see `scores.agreement_at`), [R]."""
+        """Compute the statistic of a metric.
+
+        Args:
+            scores: Scores of the metric.
+            systems: Bootstrap weights of systems, int64 [R,S].
+            segments: Bootstrap weights of segments, int64 [R,N]; at level "document" of documents.
+
+        Returns:
+            float64 [], or [R] with weights.
+        """
+        judged = self.judged
         if self.statistic == SPA:
-            tables, signs = (self.human, scores.segments), self.plan.spa_permutations
+            tables, permutations = (judged.human, scores.segments), self.config.spa_permutations
             if systems is None and segments is None:
-                return soft_pairwise_accuracy(*tables, permutations=signs)
-            return spa_of_draws(*tables, systems, segments, permutations=signs)
-        return agreement_at(
+                return soft_pairwise_accuracy(*tables, permutations=permutations)
+            return spa_resampled(*tables, systems, segments, permutations=permutations)
+        return correlate_at(
             self.level,
-            self.human,
+            judged.human,
             scores,
             self.statistic,
-            self.plan.grouping,
-            self.documents,
-            least_gap=self.plan.least_gap,
+            self.config.grouping,
+            judged.documents,
+            least_gap=self.config.least_gap,
             systems=systems,
             segments=segments,
-            official=self.official,
+            human_systems=judged.human_systems,
         )
 
     def row(self, scores: Scores) -> Row:
-        """Return the agreement of one metric with what was asked for besides."""
-        found = Row(
+        """Compute the statistic of a metric, with its interval and p-value if configured."""
+        judged, config = self.judged, self.config
+        row = Row(
             scores.name,
             scores.signature,
-            self.name,
+            judged.human_name,
             self.level,
             self.statistic,
             float(self.value(scores)),
-            epsilon=self.epsilon(scores),
+            epsilon=self._epsilon(scores),
         )
-        if self.plan.fisher:
-            found = replace(found, **self.theory(scores)._asdict())
-        if not self.plan.resamples or self._fixed(scores):
-            return found
+        if config.fisher and self._grouping == "none":
+            human, metric = (side.flatten() for side in self._tables(scores))
+            test = correlation_test(self.statistic, human, metric, config.confidence)
+            row = replace(row, **test._asdict())
+        if not config.resamples or self._cannot_resample(scores):
+            return row
         interval = bootstrap(
             lambda systems, segments: self.value(scores, systems, segments),
-            len(self.human),
-            self.documents[1] if self.level == "document" else self.human.shape[1],
-            resamples=self.plan.resamples,
-            level=self.plan.confidence,
-            draw=self.plan.draw,
+            len(judged.human),
+            judged.documents[1] if self.level == "document" else judged.human.shape[1],
+            resamples=config.resamples,
+            level=config.confidence,
+            draw=config.draw,
             cells=self._cells(),
-            seed=self.plan.seed,
+            seed=config.seed,
         )
-        return replace(found, low=interval.low, high=interval.high)
+        return replace(row, low=interval.low, high=interval.high)
 
-    def _fixed(self, scores: Scores) -> bool:
-        """Whether the scores are of whole systems while segments are to be drawn."""
-        published = self.official is not None or scores.published is not None
-        whole = self.level == "system" and self.statistic != SPA
-        return whole and published and "segments" in self.plan.draw
+    def _cannot_resample(self, scores: Scores) -> bool:
+        """Whether segments should be resampled, but only published system scores exist."""
+        published = self.judged.human_systems is not None or scores.published is not None
+        by_system = self.level == "system" and self.statistic != SPA
+        return by_system and published and "segments" in self.config.draw
 
-    def epsilon(self, scores: Scores) -> float | None:
-        """Return the threshold of tie calibration, where the statistic has one."""
+    def _epsilon(self, scores: Scores) -> float | None:
+        """Return the threshold of tie calibration, if the statistic has one."""
         if self.statistic != "accuracy_ties":
             return None
-        sides = self._tables(scores)
-        grouping = "none" if self.level in ("system", "mean") else self.plan.grouping
-        human, metric = (group(side, grouping) for side in sides)
+        human, metric = (group(side, self._grouping) for side in self._tables(scores))
         mask = ~(human.isnan() | metric.isnan())
-        return float(calibrated_accuracy(human, metric, mask, pooled=grouping == "pooled")[1])
-
-    def theory(self, scores: Scores) -> Theory:
-        """Return p and interval from theory, where items are compared all together."""
-        if self.level not in ("system", "mean") and self.plan.grouping != "none":
-            return Theory(None, None, None)
-        human, metric = self._tables(scores)
-        return theory(self.statistic, human.flatten(), metric.flatten(), self.plan.confidence)
+        pooled = self._grouping == "pooled"
+        return float(calibrated_accuracy(human, metric, mask, pooled=pooled)[1])
 
     def _tables(self, scores: Scores) -> tuple[Tensor, Tensor]:
-        """Return what the level compares, of people and of a metric."""
-        return tables_at(self.level, self.human, scores, self.documents, self.official)
+        """Return the human and metric scores that the level compares."""
+        judged = self.judged
+        return tables_at(self.level, judged.human, scores, judged.documents, judged.human_systems)
 
     def _cells(self) -> int:
-        """Numbers that the statistic of one draw holds: all pairs where ties are calibrated."""
-        systems, segments = self.human.shape
+        """Return the number of cells of one resample: all pairs if ties are calibrated."""
+        human = self.judged.human
         if self.statistic != "accuracy_ties" or self.level in ("system", "mean"):
-            return systems * segments
-        groups, items = group(self.human, self.plan.grouping).shape
+            return human.numel()
+        groups, items = group(human, self.config.grouping).shape
         return groups * items * (items - 1) // 2
 
-    def exchange(self, metrics: Sequence[Scores]) -> Exchange:
-        """Exchange what the level compares between all pairs of metrics that have scores there."""
-        whole = self.statistic == SPA or self.level == "mean"
-        tables = [own.segments if whole else self._tables(own)[1] for own in metrics]
+    def pairwise_permutation(self, metrics: Sequence[Scores]) -> PairwisePermutation:
+        """Test all pairs of metrics by permutation; metrics without scores at the level are NaN."""
+        by_segment = self.statistic == SPA or self.level == "mean"
+        tables = [own.segments if by_segment else self._tables(own)[1] for own in metrics]
         kept = [k for k, table in enumerate(tables) if not bool(table.isnan().all())]
         if len(kept) == len(metrics):
-            return self._exchange(metrics)
-        found = self._exchange([metrics[k] for k in kept]) if kept else Exchange.none()
-        return found.among(kept, len(metrics))
+            return self._permutation(metrics)
+        if not kept:
+            return PairwisePermutation.empty().expand(kept, len(metrics))
+        return self._permutation([metrics[k] for k in kept]).expand(kept, len(metrics))
 
-    def _exchange(self, metrics: Sequence[Scores]) -> Exchange:
-        draws = {"resamples": self.plan.permutations, "seed": self.plan.seed}
-        units = self.plan.units
+    def _permutation(self, metrics: Sequence[Scores]) -> PairwisePermutation:
+        """Test all pairs of metrics, all of which have scores at the level."""
+        config, human = self.config, self.judged.human
+        resampling = {"resamples": config.permutations, "seed": config.seed}
+        units = config.units
+        by_system = self.level in ("system", "mean")
         if self.statistic == SPA:
             tables = torch.stack([scores.segments for scores in metrics])
-            return exchange_spa(
-                self.human, tables, units or "both", self.plan.spa_permutations, **draws
+            return pairwise_permutation_spa(
+                human, tables, units or "both", config.spa_permutations, **resampling
             )
         if self.level == "mean" and units not in (None, "systems"):
             tables = torch.stack([scores.segments for scores in metrics])
 
             def of_means(one: Tensor, other: Tensor) -> Tensor:
                 sides = one.nanmean(dim=-1), other.nanmean(dim=-1)
-                return system_agreement(*sides, self.statistic, least_gap=self.plan.least_gap)
+                return correlate_systems(*sides, self.statistic, least_gap=config.least_gap)
 
-            return exchange_tables(self.human, tables, of_means, units or "both", **draws)
-        if self.level in ("system", "mean"):
-            if units not in (None, "systems"):
-                raise TensorMTError(
-                    f"units {units!r}: a corpus score is of a whole system; use units 'systems',"
-                    " or level 'mean' for means of segment scores"
-                )
-            grouping, units = "none", "systems"
-        else:
-            grouping = self.plan.grouping
+            return pairwise_permutation_tables(
+                human, tables, of_means, units or "both", **resampling
+            )
+        if by_system and units not in (None, "systems"):
+            raise TensorMTError(
+                f"units {units!r}: a corpus score belongs to a system; use units 'systems',"
+                " or level 'mean' for means of segment scores"
+            )
         sides = [self._tables(scores) for scores in metrics]
-        return exchange(
+        return pairwise_permutation(
             sides[0][0],
             torch.stack([own for _, own in sides]),
             self.statistic,
-            grouping,
-            units,
-            least_gap=self.plan.least_gap,
-            **draws,
+            self._grouping,
+            "systems" if by_system else units,
+            least_gap=config.least_gap,
+            **resampling,
         )
 
     def pairwise_tests(self, metrics: Sequence[Scores]) -> list[PairwiseTest]:
-        """Test every pair of metrics."""
+        """Test every pair of metrics by the configured test."""
         pairs = list(combinations(range(len(metrics)), 2))
-        if self.plan.test == "williams":
+        if self.config.test == "williams":
             found = [self._williams(metrics[a], metrics[b]) for a, b in pairs]
         else:
-            result = self.exchange(metrics)
-            gaps, p = result.differences(), result.p(self.plan.two_sided)
-            found = [(float(gaps[pair]), float(p[pair])) for pair in pairs]
-        right = corrected([p for _, p in found], self.plan.correction)
+            result = self.pairwise_permutation(metrics)
+            differences, p_values = result.differences(), result.p(self.config.two_sided)
+            found = [(float(differences[pair]), float(p_values[pair])) for pair in pairs]
+        corrected = correct_p_values([p for _, p in found], self.config.correction)
         return [
             PairwiseTest(
-                metrics[a].name, metrics[b].name, self.name, self.level, self.statistic, *both
+                metrics[a].name,
+                metrics[b].name,
+                self.judged.human_name,
+                self.level,
+                self.statistic,
+                *result,
+                p_corrected,
             )
-            for (a, b), both in zip(
-                pairs, [(gap, p, q) for (gap, p), q in zip(found, right, strict=True)], strict=True
-            )
+            for (a, b), result, p_corrected in zip(pairs, found, corrected, strict=True)
         ]
 
     def _williams(self, first: Scores, second: Scores) -> tuple[float, float]:
-        flat = self.level in ("system", "mean") or self.plan.grouping == "none"
-        if self.statistic != "pearson" or not flat:
+        if self.statistic != "pearson" or self._grouping != "none":
             raise TensorMTError(
-                "Williams' test is of Pearson correlations of all items together: use the statistic"
-                " pearson and the grouping none, or the permutation test",
+                "Williams' test is for Pearson correlations of all items together: use the"
+                " statistic pearson and the grouping none, or the permutation test",
                 options="statistic grouping",
             )
         human, one = self._tables(first)
@@ -201,46 +232,69 @@ class Case:
         if bool(one.isnan().all() or other.isnan().all()):
             return math.nan, math.nan
         sides = human.flatten(), one.flatten(), other.flatten()
-        return williams(*sides, two_sided=self.plan.two_sided)
+        return williams(*sides, two_sided=self.config.two_sided)
 
 
-def cases(
-    human: Mapping[str, Tensor],
-    plan: Plan,
-    documents: tuple[Tensor, int],
-    official: Mapping[str, Tensor | None],
-) -> Iterator[Case]:
-    """What a plan asks of every metric, checked before anything is computed."""
-    check(plan, human)
-    for name, table in human.items():
-        for level in plan.levels:
-            for statistic in plan.statistics:
-                if statistic != SPA or level in ("system", "mean"):
-                    yield Case(name, table, level, statistic, plan, documents, official.get(name))
+def meta_evaluations(sets: Sequence[JudgedSet], config: Config) -> Iterator[MetaEvaluation]:
+    """Iterate over human scores, levels and statistics, after the configuration was checked.
 
+    Args:
+        sets: Test sets, one for each human score.
+        config: What is computed.
 
-def measure(
-    human: Mapping[str, Tensor],
-    metrics: Sequence[Scores],
-    plan: Plan,
-    documents: tuple[Tensor, int],
-    official: Mapping[str, Tensor | None] = NONE,
-) -> list[Row]:
-    """Compare each metric with each table of human scores, float64 [S,N].
-
-    official: system scores that were published with them, float64 [S].
+    Raises:
+        TensorMTError: If the configuration is not valid or a human score has no values.
     """
-    asked = cases(human, plan, documents, official)
-    return [case.row(scores) for case in asked for scores in metrics]
+    check_config(config, sets)
+    for judged in sets:
+        for level in config.levels:
+            for statistic in config.statistics:
+                if statistic != SPA or level in ("system", "mean"):
+                    yield MetaEvaluation(judged, level, statistic, config)
 
 
-def pairwise_tests(
-    human: Mapping[str, Tensor],
-    metrics: Sequence[Scores],
-    plan: Plan,
-    documents: tuple[Tensor, int],
-    official: Mapping[str, Tensor | None] = NONE,
-) -> list[PairwiseTest]:
-    """Test every pair of metrics on what `measure` shows of them."""
-    asked = cases(human, plan, documents, official)
-    return [contest for case in asked for contest in case.pairwise_tests(metrics)]
+def meta_evaluate(sets: Sequence[JudgedSet], config: Config) -> list[Row]:
+    """Compute the correlation of every metric with every human score.
+
+    Args:
+        sets: Test sets with metric scores, one for each human score.
+        config: What is computed.
+
+    Returns:
+        One row per human score, level, statistic and metric.
+
+    Raises:
+        TensorMTError: If the configuration is not valid or a human score has no values.
+
+    >>> human = torch.tensor([[1.0, 2.0], [3.0, 5.0]])
+    >>> scores = Scores("bleu", "BLEU", torch.tensor([[0.1, 0.3], [0.2, 0.4]]))
+    >>> judged = JudgedSet("set", "mqm", human, [scores], (torch.arange(2), 2), ["a", "b"])
+    >>> [row] = meta_evaluate([judged], Config(levels=("segment",), statistics=("tau_b",)))
+    >>> row.metric, round(row.value, 4)
+    ('bleu', 0.6667)
+    """
+    return [
+        evaluation.row(scores)
+        for evaluation in meta_evaluations(sets, config)
+        for scores in evaluation.judged.metrics
+    ]
+
+
+def pairwise_tests(sets: Sequence[JudgedSet], config: Config) -> list[PairwiseTest]:
+    """Test every pair of metrics for a difference of what `meta_evaluate` returns.
+
+    Args:
+        sets: Test sets with metric scores, one for each human score.
+        config: What is computed.
+
+    Returns:
+        One test per human score, level, statistic and pair of metrics.
+
+    Raises:
+        TensorMTError: If the configuration is not valid or a human score has no values.
+    """
+    return [
+        test
+        for evaluation in meta_evaluations(sets, config)
+        for test in evaluation.pairwise_tests(evaluation.judged.metrics)
+    ]

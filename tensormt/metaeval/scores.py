@@ -1,13 +1,12 @@
-"""What a metric says of a test set: segment, document and system scores from one set of statistics.
+"""Scores of a metric on a test set: segment, document and system scores from one set of statistics.
 
     segments = score(s)      documents = score(Σ_{segments of d} s)      systems = score(Σ s)
 
-A score file of another tool has no statistics: its documents are means of segments, and so are its
-systems, unless system scores were published with them.
-At level "mean" systems are means of segment scores with every metric, as WMT averages them.
-A document is scored on the segments of it that people judged, for each system; a system on all its
-segments, since systems are compared with each other and people may have judged other segments of
-each.
+Score files of other tools have no statistics: their documents are means of segments, and so are
+their systems unless system scores were published too. At level "mean" the system scores of every
+metric are means of segment scores, as WMT averages them. Documents are scored on the segments that
+have human scores, separately for each system. Systems are scored on all segments, because systems
+are compared with each other and the human scores of different systems may cover different segments.
 """
 
 from collections.abc import Callable
@@ -19,7 +18,7 @@ from torch import Tensor
 
 from tensormt.evaluator import Evaluator
 from tensormt.kernels.kendall import round_for_ties
-from tensormt.metaeval.grouping import agreement, document_means, system_agreement
+from tensormt.metaeval.grouping import correlate, correlate_systems, document_means
 from tensormt.segments import Segments
 from tensormt.statistics import Statistics
 
@@ -28,17 +27,29 @@ LEVELS = ("segment", "document", "system", "mean")
 
 @dataclass(frozen=True)
 class Scores:
-    """The scores of S systems on N segments by one metric."""
+    """The scores of S systems on N segments by one metric.
+
+    Args:
+        name: Name of the metric.
+        signature: Signature of the metric.
+        segments: Segment scores, float64 [S,N]; NaN where there is no output or no score.
+        statistics: Statistics [S,N,K]; zero where there is no output. None: not known.
+        score: Function of sums of statistics [...,K] that returns scores [...].
+        published: System scores that came with a score file, float64 [S].
+
+    >>> Scores("m", "m", torch.tensor([[1.0, 3.0], [2.0, 5.0]])).systems().tolist()
+    [2.0, 3.5]
+    """
 
     name: str
     signature: str
-    segments: Tensor  # float64 [S,N]; NaN: no output, no score
-    statistics: Tensor | None = None  # [S,N,K]; zero where there is no output
-    score: Callable[[Tensor], Tensor] | None = None  # [...,K] -> [...], of sums of segments
-    published: Tensor | None = None  # float64 [S]: system scores that came with a score file
+    segments: Tensor
+    statistics: Tensor | None = None
+    score: Callable[[Tensor], Tensor] | None = None
+    published: Tensor | None = None
 
     def where(self, judged: Tensor) -> "Scores":
-        """Keep the outputs that people judged, bool [S,N]."""
+        """Return the scores of the outputs that have human scores, bool [S,N]."""
         statistics = self.statistics
         if statistics is not None:
             statistics = statistics.masked_fill(~judged[..., None], 0)
@@ -47,17 +58,32 @@ class Scores:
         )
 
     def documents(self, numbers: Tensor, count: int) -> Tensor:
-        """Return document scores, float64 [S,D]; numbers int64 [N] is each segment's document."""
+        """Compute document scores.
+
+        Args:
+            numbers: Number of each segment's document, int64 [N].
+            count: Number of documents D.
+
+        Returns:
+            float64 [S,D]; NaN for documents without a score.
+        """
+        means = document_means(self.segments, numbers, count)
         if self.statistics is None or self.score is None:
-            return document_means(self.segments, numbers, count)
+            return means
         systems, _, width = self.statistics.shape
         sums = self.statistics.new_zeros((systems, count, width))
         sums = sums.index_add(1, numbers, self.statistics)
-        present = document_means(self.segments, numbers, count)
-        return self.score(sums).masked_fill(present.isnan(), torch.nan)
+        return self.score(sums).masked_fill(means.isnan(), torch.nan)
 
     def systems(self, times: Tensor | None = None) -> Tensor:
-        """Return system scores, float64 [S], or [R,S] with segments counting int64 [R,N] times."""
+        """Compute system scores.
+
+        Args:
+            times: How often each segment counts in R resamples, int64 [R,N]; None: once.
+
+        Returns:
+            float64 [S], or [R,S] with resamples.
+        """
         if self.published is not None and times is None:
             return self.published
         if self.statistics is None or self.score is None:
@@ -68,17 +94,28 @@ class Scores:
         return self.score(torch.einsum("rn,snk->rsk", weights, self.statistics.to(torch.float64)))
 
     def means(self, times: Tensor | None = None) -> Tensor:
-        """Return the means of the systems' segment scores, float64 [S], or [R,S] as `systems`."""
-        return means(self.segments, times)
+        """Compute the mean segment score of each system; arguments as `systems`."""
+        return system_means(self.segments, times)
 
 
-def means(table: Tensor, times: Tensor | None = None) -> Tensor:
-    """Return the mean score of each system, float64 [S], or [R,S]; table [S,N], NaN: no score."""
+def system_means(table: Tensor, times: Tensor | None = None) -> Tensor:
+    """Compute the mean segment score of each system.
+
+    Args:
+        table: Segment scores [S,N]; NaN where there is no score.
+        times: How often each segment counts in R resamples, int64 [R,N]; None: once.
+
+    Returns:
+        float64 [S], or [R,S] with resamples; NaN for a system without scores.
+
+    >>> system_means(torch.tensor([[1.0, 3.0], [2.0, torch.nan]])).tolist()
+    [2.0, 2.0]
+    """
     if times is None:
         return round_for_ties(table.nanmean(dim=-1))
     weights = times.to(torch.float64)
-    real = (~table.isnan()).to(torch.float64)
-    return round_for_ties(weights @ table.nan_to_num().T / (weights @ real.T))
+    present = (~table.isnan()).to(torch.float64)
+    return round_for_ties(weights @ table.nan_to_num().T / (weights @ present.T))
 
 
 def evaluate_metrics(evaluator: Evaluator, segments: Segments) -> list[Scores]:
@@ -87,6 +124,14 @@ def evaluate_metrics(evaluator: Evaluator, segments: Segments) -> list[Scores]:
     Args:
         evaluator: Metrics with their source of trees.
         segments: The test set; outputs that are None are left out.
+
+    Returns:
+        The scores of each metric.
+
+    >>> segments = Segments({"a": ["a cat sat"], "b": ["a dog"]}, [["a cat sat"]])
+    >>> [bleu] = evaluate_metrics(Evaluator(["bleu:max_order=2"]), segments)
+    >>> [round(score, 4) for score in bleu.systems().tolist()]
+    [100.0, 30.3265]
     """
     evaluator = evaluator.fit(segments)
     found = Statistics.concat([statistics for _, statistics in evaluator.run(segments)])
@@ -103,7 +148,7 @@ def evaluate_metrics(evaluator: Evaluator, segments: Segments) -> list[Scores]:
     ]
 
 
-def agreement_at(
+def correlate_at(
     level: str,
     human: Tensor,
     scores: Scores,
@@ -114,22 +159,34 @@ def agreement_at(
     least_gap: float = 0.0,
     systems: Tensor | None = None,
     segments: Tensor | None = None,
-    official: Tensor | None = None,
+    human_systems: Tensor | None = None,
 ) -> Tensor:
-    """Return the agreement of people and a metric at one level, float64 [...].
+    """Compute the correlation of a metric with human scores at one level.
 
-    human float64 [S,N]; documents: the number of each segment's document, int64 [N], and D.
-    A resample is systems int64 [R,S] and segments [R,N] (at document level documents [R,D]), how
-    often each counts. official: human scores of systems [S], for level "system".
+    Args:
+        level: One of `LEVELS`.
+        human: Human scores, float64 [S,N].
+        scores: Scores of the metric.
+        statistic: One of `STATISTICS`.
+        grouping: As in `correlate`, for levels "segment" and "document".
+        documents: Number of each segment's document, int64 [N], and the number of documents D.
+        least_gap: Pairs whose human scores differ by less are left out.
+        systems: Bootstrap weights of systems, int64 [R,S].
+        segments: Bootstrap weights of segments, int64 [R,N]; at level "document" of documents,
+            int64 [R,D].
+        human_systems: Published human scores of systems [S], for level "system".
+
+    Returns:
+        float64 [], or [R] with weights.
     """
     if level in ("system", "mean"):
         metric = scores.means(segments) if level == "mean" else scores.systems(segments)
-        people = means(human, segments)
-        if official is not None and level == "system" and segments is None:
-            people = official
-        return system_agreement(people, metric, statistic, least_gap=least_gap, systems=systems)
+        expected = system_means(human, segments)
+        if human_systems is not None and level == "system" and segments is None:
+            expected = human_systems
+        return correlate_systems(expected, metric, statistic, least_gap=least_gap, systems=systems)
     tables = tables_at(level, human, scores, documents)
-    return agreement(
+    return correlate(
         *tables, statistic, grouping, least_gap=least_gap, systems=systems, segments=segments
     )
 
@@ -139,11 +196,12 @@ def tables_at(
     human: Tensor,
     scores: Scores,
     documents: tuple[Tensor, int],
-    official: Tensor | None = None,
+    human_systems: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Return the scores of people and metric that a level compares, float64 both.
+    """Return the human and metric scores that a level compares; arguments as `correlate_at`.
 
-    [S,N] of segments, [S,D] of documents, [S,1] of systems.
+    Returns:
+        float64 [S,N] of segments, [S,D] of documents, or [S,1] of systems.
     """
     if level == "segment":
         return human, round_for_ties(scores.segments)
@@ -151,5 +209,7 @@ def tables_at(
         judged = scores.where(~human.isnan())
         return document_means(human, *documents), judged.documents(*documents)
     metric = scores.means() if level == "mean" else round_for_ties(scores.systems())
-    people = means(human) if official is None or level == "mean" else round_for_ties(official)
-    return people[:, None], metric[:, None]
+    expected = system_means(human)
+    if human_systems is not None and level == "system":
+        expected = round_for_ties(human_systems)
+    return expected[:, None], metric[:, None]

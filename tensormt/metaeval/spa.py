@@ -1,17 +1,17 @@
-"""Soft pairwise accuracy, the system-level statistic of WMT 2024 and 2025.
+"""Soft pairwise accuracy (SPA), the system-level statistic of WMT 2024 and 2025.
 
-How sure is it that system i is better than j? People and metric each give the p of a paired
-permutation test on their segment scores, and the metric should be as sure as people are:
+For each pair of systems, human and metric scores each give the p-value of a paired permutation test
+of their segment scores. SPA measures how close the two p-values are:
 
     p_ij = share of K random sign changes e with Σ_n e_n (x_in - x_jn) ≥ Σ_n (x_in - x_jn)
     SPA  = 1 - mean over pairs i < j of |p_ij(human) - p_ij(metric)|
 
-(Thompson, Mathur, Deutsch & Khayrallah 2024.) Each system has its own side of the inequality: with
-loss_i = Σ_n (1 - e_n) x_in, a change counts where loss_i ≤ loss_j. So one product, scores [S,N] @
-signs [N,K], serves all pairs of systems. Signs are drawn as mt-metrics-eval does. With K = 0 the
-normal limit takes their place, p_ij = Φ(-Σ d / √Σ d²): no draws, no noise.
+(Thompson, Mathur, Deutsch & Khayrallah 2024.) The inequality separates into one term per system:
+with loss_i = Σ_n (1 - e_n) x_in it is loss_i ≤ loss_j. One product, scores [S,N] @ signs [N,K],
+therefore serves all pairs of systems. Signs are drawn as in mt-metrics-eval. With K = 0 the normal
+approximation p_ij = Φ(-Σ d / √Σ d²) is used, which has no sampling noise.
 
-Differences that rounding sets apart are equal: with MQM scores many are.
+Sums that differ only by rounding count as equal, because MQM scores have many exact ties.
 """
 
 from collections.abc import Callable
@@ -21,98 +21,133 @@ import torch
 from torch import Tensor
 
 from tensormt.errors import TensorMTError
-from tensormt.metaeval.checks import CHECKED, check_tables
+from tensormt.metaeval.checks import check_arguments, check_tables
 
 PERMUTATIONS = 1000
 SEED = 4
-# Relative to the largest sum that signs can give.
-_MARGIN = {torch.float64: 1e-12, torch.float32: 1e-5}
+# Tolerance relative to the largest possible sum.
+_TOLERANCE = {torch.float64: 1e-12, torch.float32: 1e-5}
 
 
-def signs(permutations: int, segments: int, seed: int = SEED) -> Tensor:
-    """Draw the signs of the test, float64 [K,N], as mt-metrics-eval does."""
+def random_signs(permutations: int, segments: int, seed: int = SEED) -> Tensor:
+    """Draw random signs as mt-metrics-eval does.
+
+    Args:
+        permutations: Number of permutations K.
+        segments: Number of segments N.
+        seed: Seed of the random numbers.
+
+    Returns:
+        1 or -1, float64 [K,N].
+
+    >>> random_signs(2, 4).tolist()
+    [[1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, -1.0]]
+    """
     random = np.random.default_rng(seed).random((permutations, segments), dtype=np.float32)
     return torch.from_numpy(2.0 * np.rint(random).astype(np.float64) - 1.0)
 
 
 def pair_p_values(
-    scores: Tensor, mask: Tensor | None = None, flips: Tensor | None = None
+    scores: Tensor, mask: Tensor | None = None, signs: Tensor | None = None
 ) -> Tensor:
-    """Return how easily chance makes system i better than j by as much, float64 [..., S(S-1)/2].
+    """Compute the one-sided p-value that system i is better than j, for all pairs i < j.
 
-    scores [..., S, N]; mask bool [..., S, N]: a pair is compared on the segments that both have;
-    flips [K,N] are the signs, none for the normal limit.
+    Args:
+        scores: Segment scores [..., S, N].
+        mask: Which scores exist, bool [..., S, N]; a pair is compared on the segments of both.
+        signs: Random signs [K,N]; None: the normal approximation.
+
+    Returns:
+        float64 [..., S(S-1)/2].
     """
     if mask is None or bool((mask.any(-2) == mask.all(-2)).all()):
-        # the same segments for all: sums of systems, not of pairs
+        # All systems have the same segments, so sums of systems suffice.
         if mask is not None:
             scores = scores.masked_fill(~mask, 0.0)
-        if flips is None:
-            return limit_p_values(scores)
-        return drawn_p_values(losses(scores, flips), margin(scores))
+        if signs is None:
+            return normal_p_values(scores)
+        return permutation_p_values(sign_losses(scores, signs), rounding_margin(scores))
     i, j = torch.triu_indices(scores.shape[-2], scores.shape[-2], offset=1, device=scores.device)
     both = mask[..., i, :] & mask[..., j, :]
-    return _shares((scores[..., i, :] - scores[..., j, :]).masked_fill(~both, 0.0), flips)
+    return _difference_p_values(
+        (scores[..., i, :] - scores[..., j, :]).masked_fill(~both, 0.0), signs
+    )
 
 
-def losses(scores: Tensor, flips: Tensor) -> Tensor:
-    """What the sums of scores [..., S, N] lose by each change of signs [K,N], [..., S, K]."""
-    return scores.sum(dim=-1, keepdim=True) - scores @ flips.to(scores).T
+def sign_losses(scores: Tensor, signs: Tensor) -> Tensor:
+    """Compute Σ_n (1 - e_n) x_n of scores [..., S, N] and signs e [K,N], float [..., S, K]."""
+    return scores.sum(dim=-1, keepdim=True) - scores @ signs.to(scores).T
 
 
-def margin(scores: Tensor) -> Tensor:
-    """By how much rounding may set sums of a table [..., S, N] apart, [...]."""
-    return _MARGIN[scores.dtype] * scores.abs().sum(dim=-1).amax(dim=-1)
+def rounding_margin(scores: Tensor) -> Tensor:
+    """Return the tolerance [...] for equal sums of a table [..., S, N]."""
+    return _TOLERANCE[scores.dtype] * scores.abs().sum(dim=-1).amax(dim=-1)
 
 
-def drawn_p_values(lost: Tensor, margin: Tensor) -> Tensor:
-    """p of all pairs i < j from the losses [..., S, K] -> [..., S(S-1)/2]."""
+def permutation_p_values(losses: Tensor, margin: Tensor) -> Tensor:
+    """Compute p-values [..., S(S-1)/2] of all pairs i < j from `sign_losses` [..., S, K]."""
     counts = []
-    for i in range(lost.shape[-2] - 1):
-        own = lost[..., i : i + 1, :] - margin[..., None, None]
-        counts.append((own <= lost[..., i + 1 :, :]).sum(dim=-1, dtype=torch.int32))
-    return torch.cat(counts, dim=-1).to(torch.float64) / lost.shape[-1]
+    for i in range(losses.shape[-2] - 1):
+        own = losses[..., i : i + 1, :] - margin[..., None, None]
+        counts.append((own <= losses[..., i + 1 :, :]).sum(dim=-1, dtype=torch.int32))
+    return torch.cat(counts, dim=-1).to(torch.float64) / losses.shape[-1]
 
 
-def limit_p_values(scores: Tensor) -> Tensor:
-    """p of all pairs i < j by the normal limit, scores [..., S, N] -> [..., S(S-1)/2]."""
+def normal_p_values(scores: Tensor) -> Tensor:
+    """Compute p-values [..., S(S-1)/2] of scores [..., S, N] by the normal approximation."""
     i, j = torch.triu_indices(scores.shape[-2], scores.shape[-2], offset=1, device=scores.device)
-    seen = scores.sum(dim=-1)
+    total = scores.sum(dim=-1)
     gram = scores @ scores.transpose(-1, -2)
     square = gram.diagonal(dim1=-2, dim2=-1)
     scale = square[..., i] + square[..., j]
-    return _normal(seen[..., i] - seen[..., j], scale - 2 * gram[..., i, j], scale)
+    return _normal_tail(total[..., i] - total[..., j], scale - 2 * gram[..., i, j], scale)
 
 
-def _shares(gaps: Tensor, flips: Tensor | None) -> Tensor:
-    """The test of differences [..., P, N] -> [..., P]."""
-    seen = gaps.sum(dim=-1)
-    if flips is None:
-        return _normal(seen, square := gaps.square().sum(dim=-1), square)
-    margin = _MARGIN[gaps.dtype] * gaps.abs().sum(dim=-1)[..., None]
-    return (gaps @ flips.to(gaps).T >= seen[..., None] - margin).mean(dim=-1, dtype=torch.float64)
+def _difference_p_values(differences: Tensor, signs: Tensor | None) -> Tensor:
+    """Compute p-values [..., P] of the differences of pairs [..., P, N]."""
+    total = differences.sum(dim=-1)
+    if signs is None:
+        return _normal_tail(total, square := differences.square().sum(dim=-1), square)
+    margin = _TOLERANCE[differences.dtype] * differences.abs().sum(dim=-1)[..., None]
+    as_large = differences @ signs.to(differences).T >= total[..., None] - margin
+    return as_large.mean(dim=-1, dtype=torch.float64)
 
 
-def _normal(seen: Tensor, square: Tensor, scale: Tensor) -> Tensor:
-    """Φ(-seen / √square); 1 for systems whose scores are all equal, as in the test by draws."""
-    real = square > _MARGIN[seen.dtype] * scale
-    p: Tensor = torch.special.ndtr(-seen / square.where(real, torch.ones_like(square)).sqrt())
-    return p.where(real, torch.ones_like(p)).to(torch.float64)
+def _normal_tail(total: Tensor, square: Tensor, scale: Tensor) -> Tensor:
+    """Compute Φ(-total / √square); 1 if all scores are equal, as in the permutation test."""
+    differs = square > _TOLERANCE[total.dtype] * scale
+    root = square.where(differs, torch.ones_like(square)).sqrt()
+    p: Tensor = torch.special.ndtr(-total / root)
+    return p.where(differs, torch.ones_like(p)).to(torch.float64)
 
 
-@CHECKED
+@check_arguments
 def soft_pairwise_accuracy(
     human: Tensor, metric: Tensor, *, permutations: int = PERMUTATIONS, seed: int = SEED
 ) -> Tensor:
-    """Return the SPA of segment scores, float64 [...]; human [S,N], metric [..., S, N].
+    """Compute soft pairwise accuracy.
 
-    An output counts where both have a score that is not NaN.
+    Args:
+        human: Human scores of segments [S,N]; NaN where there is no score.
+        metric: Metric scores of segments [..., S, N]. An output counts if neither score is NaN.
+        permutations: Number of random sign changes K; 0: the normal approximation.
+        seed: Seed of the random numbers.
+
+    Returns:
+        float64 [...].
+
+    Raises:
+        TensorMTError: If the shapes do not match or there are fewer than 2 systems.
+
+    >>> human = torch.tensor([[1.0, 2, 3, 2], [2, 3, 3, 4], [4, 3, 5, 4]])
+    >>> round(float(soft_pairwise_accuracy(human, -human, permutations=0)), 4)
+    0.1064
     """
     check_tables(human, metric)
-    return spa_against(human, permutations, seed)(metric)
+    return spa_function(human, permutations, seed)(metric)
 
 
-def spa_of_draws(
+def spa_resampled(
     human: Tensor,
     metric: Tensor,
     systems: Tensor | None = None,
@@ -121,24 +156,36 @@ def spa_of_draws(
     permutations: int = PERMUTATIONS,
     seed: int = SEED,
 ) -> Tensor:
-    """Return the SPA of draws, float64 [R]; human, metric [S,N].
+    """Compute the SPA of R bootstrap samples.
 
-    A draw is how often systems int64 [R,S] and segments int64 [R,N] count. A segment that counts
-    twice has two signs, as if it were two; a pair of systems counts as often as the product of
-    both, and no system is compared with itself.
+    A segment that counts twice has two independent signs. A pair of systems counts as often as the
+    product of both, and no system is compared with itself.
+
+    Args:
+        human: Human scores [S,N].
+        metric: Metric scores [S,N].
+        systems: How often each system counts, int64 [R,S]; None: once.
+        segments: How often each segment counts, int64 [R,N]; None: once.
+        permutations: Number of random sign changes K; 0: the normal approximation.
+        seed: Seed of the random numbers.
+
+    Returns:
+        float64 [R].
     """
-    real = ~(human.isnan() | metric.isnan())
-    human, metric = (side.masked_fill(~real, 0.0) for side in (human, metric))
+    present = ~(human.isnan() | metric.isnan())
+    human, metric = (side.masked_fill(~present, 0.0) for side in (human, metric))
     size, count = human.shape
-    flips = signs(permutations, count, seed).to(human.device) if permutations else None
+    signs = _signs_for(human, permutations, seed)
     i, j = torch.triu_indices(size, size, offset=1, device=human.device)
-    draws = len(segments if segments is not None else systems if systems is not None else human[:1])
+    samples = len(
+        segments if segments is not None else systems if systems is not None else human[:1]
+    )
     places = torch.arange(count, device=human.device)
     found = []
-    for r in range(draws):
+    for r in range(samples):
         own = places if segments is None else places.repeat_interleave(segments[r])
-        mask = real[:, own]
-        p = [pair_p_values(side[:, own], mask, flips) for side in (human, metric)]
+        mask = present[:, own]
+        p = [pair_p_values(side[:, own], mask, signs) for side in (human, metric)]
         share = (mask[i] & mask[j]).any(dim=-1).to(torch.float64)
         if systems is not None:
             share = share * (systems[r, i] * systems[r, j])
@@ -146,26 +193,42 @@ def spa_of_draws(
     return torch.stack(found)
 
 
-def spa_against(
+def _signs_for(human: Tensor, permutations: int, seed: int) -> Tensor | None:
+    """Return the signs of a table [S,N] on its device; None for the normal approximation."""
+    if not permutations:
+        return None
+    return random_signs(permutations, human.shape[1], seed).to(human.device)
+
+
+def spa_function(
     human: Tensor, permutations: int = PERMUTATIONS, seed: int = SEED
 ) -> Callable[[Tensor], Tensor]:
-    """Return SPA as a function of the metric's scores [..., S, N]; people's p are kept."""
+    """Return SPA as a function of metric scores [..., S, N]; the human p-values are computed once.
+
+    Args:
+        human: Human scores [S,N].
+        permutations: Number of random sign changes K; 0: the normal approximation.
+        seed: Seed of the random numbers.
+
+    Raises:
+        TensorMTError: If there are fewer than 2 systems.
+    """
     if len(human) < 2:
         raise TensorMTError("soft pairwise accuracy compares systems: at least 2 are needed")
-    flips = signs(permutations, human.shape[1], seed).to(human.device) if permutations else None
+    signs = _signs_for(human, permutations, seed)
     known: dict[bytes, Tensor] = {}
 
-    def against(metric: Tensor) -> Tensor:
+    def spa(metric: Tensor) -> Tensor:
         mask = ~human.isnan() & ~metric.isnan().reshape(-1, *human.shape).any(dim=0)
-        # systems without any score have no part in it
+        # Systems without any score are left out.
         rows = mask.any(dim=-1).nonzero()[:, 0]
         mask = mask[rows]
         key = mask.cpu().numpy().tobytes() + rows.cpu().numpy().tobytes()
         if key not in known:
-            known[key] = pair_p_values(human[rows].masked_fill(~mask, 0.0), mask, flips)
-        p = pair_p_values(metric[..., rows, :].masked_fill(~mask, 0.0), mask, flips)
+            known[key] = pair_p_values(human[rows].masked_fill(~mask, 0.0), mask, signs)
+        p = pair_p_values(metric[..., rows, :].masked_fill(~mask, 0.0), mask, signs)
         i, j = torch.triu_indices(len(rows), len(rows), offset=1, device=mask.device)
         compared = (mask[i] & mask[j]).any(dim=-1)
         return 1 - (known[key] - p)[..., compared].abs().mean(dim=-1)
 
-    return against
+    return spa

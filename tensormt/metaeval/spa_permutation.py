@@ -1,14 +1,14 @@
-"""The permutation test of soft pairwise accuracy, all pairs of metrics at once.
+"""Permutation tests of soft pairwise accuracy for all pairs of metrics at once.
 
-SPA reads a metric through what its sums lose by each change of signs (see `soft`), and the losses
-of exchanged scores are those of both metrics:
+SPA depends on a metric only through the losses of its sums under sign changes (see `spa`), and the
+losses of swapped scores are combinations of those of both metrics:
 
     loss(a + e (b - a)) = loss(a) + loss(e b) - loss(e a)        e in {0, 1}
 
-So a draw of what is exchanged costs one product for each metric, not one for each pair of them;
-what is left for a pair is to compare systems. The normal limit has no sums that add up (it needs
-products of exchanged scores), and takes the scores themselves. Where metrics lack different
-outputs, or systems different segments, everything is computed again for each draw and pair.
+A permutation therefore costs one matrix product per metric, not one per pair of metrics. The normal
+approximation has no such sums (it needs products of swapped scores) and uses the scores themselves.
+If metrics lack different outputs, or systems different segments, SPA is computed again for each
+permutation and pair.
 """
 
 from collections.abc import Callable
@@ -16,26 +16,25 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from tensormt.metaeval.permutation_test import Exchange, exchange_tables
-from tensormt.metaeval.resample import standardised, swaps
+from tensormt.metaeval.permutation_test import PairwisePermutation, pairwise_permutation_tables
+from tensormt.metaeval.resample import SWAP_UNITS, random_swaps, standardize
 from tensormt.metaeval.spa import (
     PERMUTATIONS,
-    drawn_p_values,
-    limit_p_values,
-    losses,
-    margin,
+    normal_p_values,
     pair_p_values,
-    signs,
-    spa_against,
+    permutation_p_values,
+    random_signs,
+    rounding_margin,
+    sign_losses,
+    spa_function,
 )
 from tensormt.validation import one_of
 
-UNITS = ("both", "systems", "segments")
-# Draws are taken together while their losses stay near the cache: so much of `resample.BLOCK`.
-SHARE = 4
+# Divisor of `resample.BLOCK`, so that the losses of a chunk of permutations stay near the cache.
+CACHE_SHARE = 4
 
 
-def exchange_spa(
+def pairwise_permutation_spa(
     human: Tensor,
     metrics: Tensor,
     units: str = "both",
@@ -43,63 +42,84 @@ def exchange_spa(
     *,
     resamples: int = 1000,
     seed: int = 12345,
-) -> Exchange:
-    """Test all pairs of metrics, tables float64 [X,S,N], by SPA against people's, [S,N].
+) -> PairwisePermutation:
+    """Test all pairs of metrics for a difference in soft pairwise accuracy.
 
-    ``permutations`` are the sign changes inside SPA (0: the normal limit), ``resamples`` the
-    exchanges between metrics. An output counts where people and both metrics have scored it.
+    An output counts if it has a human score and scores by both metrics.
+
+    Args:
+        human: Human scores [S,N]; NaN where there is no score.
+        metrics: Scores of X metrics [X,S,N].
+        units: What is swapped between two metrics: "both" (single outputs), "systems", "segments".
+        permutations: Number of sign changes within SPA; 0: the normal approximation.
+        resamples: Number of permutations of the test.
+        seed: Seed of the random numbers.
+
+    Returns:
+        The SPA of each metric and the differences of the permutations.
+
+    Raises:
+        TensorMTError: If the units are unknown or there are fewer than 2 systems.
+
+    >>> human = torch.tensor([[1.0, 2, 3, 2], [2, 3, 3, 4], [4, 3, 5, 4]])
+    >>> metrics = torch.stack([human * 2, human.flip(0)]).double()
+    >>> found = pairwise_permutation_spa(human.double(), metrics, permutations=0, resamples=9)
+    >>> [round(value, 4) for value in found.values.tolist()]
+    [1.0, 0.1064]
     """
-    one_of(UNITS)(units, "units")
-    against = spa_against(human, permutations)
-    real = ~(human.isnan() | metrics.isnan())
-    rows, columns = real[0].any(dim=1), real[0].any(dim=0)
-    whole = bool((real == (rows[:, None] & columns)).all())
-    if not whole or int(rows.sum()) < 2:
+    one_of(SWAP_UNITS)(units, "units")
+    spa_of = spa_function(human, permutations)
+    present = ~(human.isnan() | metrics.isnan())
+    rows, columns = present[0].any(dim=1), present[0].any(dim=0)
+    rectangular = bool((present == (rows[:, None] & columns)).all())
+    if not rectangular or int(rows.sum()) < 2:
         cells = len(human) * max(human.shape[1], len(human) * permutations)
-        return exchange_tables(
+        return pairwise_permutation_tables(
             human,
             metrics,
-            lambda _, own: against(own),
+            lambda _, own: spa_of(own),
             units,
             cells,
             resamples=resamples,
             seed=seed,
         )
 
-    def kept(table: Tensor) -> Tensor:
-        """Without systems and segments that nobody scored; what stands for all of them stays."""
+    def scored(table: Tensor) -> Tensor:
+        """Drop systems and segments without scores; an axis of size 1 applies to all of them."""
         if table.shape[-2] > 1:
             table = table[..., rows, :]
         return table[..., columns] if table.shape[-1] > 1 else table
 
-    tables = kept(torch.stack([standardised(own, real[0]) for own in metrics]))
-    flips = signs(permutations, human.shape[1])[:, columns.cpu()] if permutations else None
-    expected = pair_p_values(kept(human), None, flips)
-    image, p_values = _reading(tables, flips)
-    total, count = image(tables), len(metrics)
+    tables = scored(torch.stack([standardize(own, present[0]) for own in metrics]))
+    signs = random_signs(permutations, human.shape[1])[:, columns.cpu()] if permutations else None
+    expected = pair_p_values(scored(human), None, signs)
+    reduce, p_values = _reduction(tables, signs)
+    total, count = reduce(tables), len(metrics)
 
-    def spa(read: Tensor) -> Tensor:
-        return 1 - (expected - p_values(read)).abs().mean(dim=-1)
+    def spa(reduced: Tensor) -> Tensor:
+        return 1 - (expected - p_values(reduced)).abs().mean(dim=-1)
 
-    shape = {"both": human.shape, "systems": (len(human), 1), "segments": (1, human.shape[1])}
-    cells = SHARE * len(human) * count * max(human.shape[1], permutations)
+    cells = CACHE_SHARE * len(human) * count * max(human.shape[1], permutations)
     parts = []
-    for swap in swaps(shape[units], resamples, cells, seed, human.device):
-        moved = image(kept(swap)[:, None].to(tables.dtype) * tables)  # [r,X,S,K]
-        null = total.new_zeros((len(swap), count, count), dtype=torch.float64)
+    for swap in random_swaps(human, units, resamples, cells, seed):
+        moved = reduce(scored(swap)[:, None].to(tables.dtype) * tables)  # [r,X,S,K]
+        upper = total.new_zeros((len(swap), count, count), dtype=torch.float64)
         for a in range(count - 1):
             change = moved[:, a + 1 :] - moved[:, a : a + 1]
-            null[:, a, a + 1 :] = spa(total[a] + change) - spa(total[a + 1 :] - change)
-        parts.append(null - null.transpose(1, 2))
-    values = torch.stack([against(own) for own in metrics])
-    return Exchange(values, torch.cat(parts))
+            upper[:, a, a + 1 :] = spa(total[a] + change) - spa(total[a + 1 :] - change)
+        parts.append(upper)
+    values = torch.stack([spa_of(own) for own in metrics])
+    return PairwisePermutation.from_upper(values, torch.cat(parts))
 
 
-def _reading(
-    tables: Tensor, flips: Tensor | None
+def _reduction(
+    tables: Tensor, signs: Tensor | None
 ) -> tuple[Callable[[Tensor], Tensor], Callable[[Tensor], Tensor]]:
-    """What SPA takes from tables [..., S, N], and the p-values [..., P] that follow from it."""
-    if flips is None:
-        return lambda scores: scores, limit_p_values
-    largest = margin(tables).amax()  # one scale: the tables are standardised
-    return lambda scores: losses(scores, flips), lambda lost: drawn_p_values(lost, largest)
+    """Return a linear map of tables [..., S, N], and p-values [..., P] of its result."""
+    if signs is None:
+        return lambda scores: scores, normal_p_values
+    margin = rounding_margin(tables).amax()  # one scale, because the tables are standardized
+    return (
+        lambda scores: sign_losses(scores, signs),
+        lambda losses: permutation_p_values(losses, margin),
+    )

@@ -1,5 +1,8 @@
-"""Metrics at several orders: `sweep(["bleu", "stm", "tkm"], [1, 2])` gives bleu-1, bleu-2, stm-1,
-stm-2, and tkm once, since it has no order, depth or length; combined metrics once too."""
+"""Metrics at several orders, as in the papers' tables.
+
+`sweep(["bleu", "stm", "tkm"], [1, 2])` gives bleu-1, bleu-2, stm-1, stm-2, and tkm once, because it
+has no order, depth or length. Combined metrics are also given once.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,7 +14,11 @@ ORDERS = ("max_order", "max_depth", "max_length")
 
 
 def order_option(spec: str) -> str | None:
-    """Return the option that is the metric's order, if it has one that is still open."""
+    """Return the option that is the metric's order; None if there is none or it is already set.
+
+    >>> order_option("stm"), order_option("stm:max_depth=2"), order_option("tkm")
+    ('max_depth', None, None)
+    """
     if is_combined(spec):
         return None
     name, given = parse_spec(spec)
@@ -20,7 +27,18 @@ def order_option(spec: str) -> str | None:
 
 
 def sweep(specs: Sequence[str], orders: Sequence[int]) -> dict[str, Metric[Any]]:
-    """Return metrics by name, those with an order once for each of the orders given."""
+    """Make metrics at several orders.
+
+    Args:
+        specs: Metrics as on the command line.
+        orders: Orders, depths or lengths; empty: every metric once, as it is.
+
+    Returns:
+        Metrics by name.
+
+    >>> list(sweep(["bleu", "tkm"], [1, 2]))
+    ['bleu-1', 'bleu-2', 'tkm']
+    """
     found = {}
     for spec in specs:
         option = order_option(spec)

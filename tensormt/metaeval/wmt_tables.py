@@ -1,13 +1,13 @@
-"""The table of a WMT metrics task: tasks across, metrics down, clusters, and the average.
+"""Result tables of the WMT metrics tasks: one column per task, clusters of metrics, and an average.
 
-A task asks every metric one thing of one language pair. Its metrics are tested pair by pair
-(one-sided), and sorted by value a metric begins a new cluster where one of the running cluster is
-significantly better. Averages over tasks are weighted, correlations taken to 0–1 first; they are
-tested by the same draws, summed over tasks.
+A task is one statistic on one language pair. All pairs of metrics are tested (one-sided). With
+metrics sorted by value, a metric starts a new cluster if a metric of the current cluster is
+significantly better. Averages over tasks are weighted, after correlations were scaled to 0–1; they
+are tested with the permutations of the tasks, added up.
 
     wmt22   pairwise accuracy of systems, pairs of all language pairs counted together
     wmt23   the same, and for each language pair Pearson's r of systems and of segments and acc_eq;
-            the first weighs as much as there are language pairs
+            the weight of the first is the number of language pairs
     wmt24   for each language pair soft pairwise accuracy and acc_eq (WMT 2025 too)
 """
 
@@ -18,74 +18,114 @@ import torch
 from torch import Tensor
 
 from tensormt.errors import TensorMTError
-from tensormt.metaeval.config import SPA, Plan
-from tensormt.metaeval.judged_sets import Judged
-from tensormt.metaeval.permutation_test import Exchange, exchange
-from tensormt.metaeval.runner import Case
-from tensormt.metaeval.scores import Scores, means
+from tensormt.metaeval.config import SPA, Config
+from tensormt.metaeval.judged_sets import JudgedSet
+from tensormt.metaeval.permutation_test import PairwisePermutation, pairwise_permutation
+from tensormt.metaeval.runner import MetaEvaluation
+from tensormt.metaeval.scores import Scores, system_means
 
 TABLES = ("wmt22", "wmt23", "wmt24")
+# Level and statistic of the tasks of each language pair.
+_TASKS: dict[str, tuple[tuple[str, str], ...]] = {
+    "wmt22": (),
+    "wmt23": (("system", "pearson"), ("segment", "pearson"), ("segment", "accuracy_ties")),
+    "wmt24": (("system", SPA), ("segment", "accuracy_ties")),
+}
+_TITLES = {"accuracy_ties": "acc_eq", SPA: "SPA"}
 
 
 @dataclass(frozen=True)
 class Task:
-    """What a task found: values, clusters and p-values of X metrics."""
+    """The result of one task: values, clusters and p-values of X metrics.
+
+    Args:
+        name: Name of the task.
+        weight: Weight in the average.
+        lowest: Smallest possible value of the statistic: -1 for correlations, 0 for accuracies.
+        found: Values and permutation tests of the metrics.
+    """
 
     name: str
     weight: float
-    lowest: float  # of the statistic: -1 of correlations, 0 of accuracies
-    found: Exchange
+    lowest: float
+    found: PairwisePermutation
 
     @property
     def values(self) -> Tensor:
-        """The agreement of each metric, float64 [X]."""
+        """The statistic of each metric, float64 [X]."""
         return self.found.values
 
     def clusters(self, level: float = 0.05) -> list[int]:
-        """The cluster of each metric, from 1."""
+        """Return the cluster of each metric, from 1; see `clusters`."""
         return clusters(self.values, self.found.p(two_sided=False), level)
 
-    def scaled(self) -> Exchange:
-        """Values and draws where the statistic goes from 0 to 1."""
+    def scaled(self) -> PairwisePermutation:
+        """Return values and permutations of the statistic scaled to 0–1."""
         width = 1 - self.lowest
-        return Exchange((self.values - self.lowest) / width, self.found.null / width)
+        return PairwisePermutation((self.values - self.lowest) / width, self.found.null / width)
 
 
 @dataclass(frozen=True)
-class Table:
-    """Tasks over the same metrics, and their average."""
+class WMTTable:
+    """The tasks of a WMT year with the same X metrics.
+
+    Args:
+        metrics: Names of the metrics.
+        tasks: The tasks.
+    """
 
     metrics: list[str]
     tasks: list[Task]
 
     @property
     def average(self) -> Task:
-        """The weighted average over tasks, with its draws."""
+        """The weighted average over tasks."""
         total = sum(task.weight for task in self.tasks)
         parts = [(task.weight / total, task.scaled()) for task in self.tasks]
         values = torch.stack([weight * part.values for weight, part in parts]).sum(dim=0)
         null = torch.stack([weight * part.null for weight, part in parts]).sum(dim=0)
-        return Task("average", 1.0, 0.0, Exchange(values, null))
+        return Task("average", 1.0, 0.0, PairwisePermutation(values, null))
 
 
 def clusters(values: Tensor, p: Tensor, level: float = 0.05) -> list[int]:
-    """Return the cluster of each metric, from 1; p [X,X]: that the first (row) is not better.
+    """Assign metrics to clusters of significance.
 
-    Metrics without a value come last, in a cluster of their own.
+    Args:
+        values: Statistic of each metric [X]; metrics without a value (NaN) form the last cluster.
+        p: One-sided p-values [X,X] that the first metric (row) is better than the second.
+        level: Level of significance.
+
+    Returns:
+        The cluster of each metric, from 1.
+
+    >>> clusters(torch.tensor([0.3, 0.9]), torch.tensor([[1.0, 0.99], [0.01, 1.0]]))
+    [2, 1]
     """
     order = sorted(range(len(values)), key=lambda k: (bool(values[k].isnan()), -float(values[k])))
-    found, running, rank = [0] * len(values), list[int](), 1
+    found, current, number = [0] * len(values), list[int](), 1
     for k in order:
-        missing = bool(values[k].isnan()) and not (running and values[running[0]].isnan())
-        if running and (missing or any(float(p[other, k]) <= level for other in running)):
-            rank, running = rank + 1, []
-        running.append(k)
-        found[k] = rank
+        missing = bool(values[k].isnan()) and not (current and values[current[0]].isnan())
+        if current and (missing or any(float(p[other, k]) <= level for other in current)):
+            number, current = number + 1, []
+        current.append(k)
+        found[k] = number
     return found
 
 
-def make_table(sets: Sequence[Judged], kind: str, plan: Plan) -> Table:
-    """Run the tasks of a WMT year on one or more language pairs, with the metrics all have."""
+def make_table(sets: Sequence[JudgedSet], kind: str, config: Config) -> WMTTable:
+    """Compute the tasks of a WMT year on one or more language pairs.
+
+    Args:
+        sets: Test sets, one for each language pair; only metrics that all of them have are used.
+        kind: "wmt22", "wmt23" or "wmt24".
+        config: Permutations, units, seed and sign changes of SPA; the rest is given by the year.
+
+    Returns:
+        The table.
+
+    Raises:
+        TensorMTError: If the table is unknown or fewer than 2 metrics are common to all sets.
+    """
     if kind not in TABLES:
         raise TensorMTError(f"table {kind!r} is unknown: use one of {', '.join(TABLES)}")
     common = [
@@ -96,47 +136,41 @@ def make_table(sets: Sequence[Judged], kind: str, plan: Plan) -> Table:
     if len(common) < 2:
         raise TensorMTError(f"{len(common)} metrics in common: a table compares at least 2")
     sets = [
-        replace(judged, metrics=[_named(judged.metrics, name) for name in common])
-        for judged in sets
+        replace(judged, metrics=[_find(judged.metrics, name) for name in common]) for judged in sets
     ]
     tasks = []
     if kind != "wmt24":
-        found = _pooled_accuracy(sets, plan)
+        found = _pooled_accuracy(sets, config)
         tasks.append(Task("all, system: accuracy", float(len(sets)), 0.0, found))
-    asked = {
-        "wmt22": (),
-        "wmt23": (("system", "pearson"), ("segment", "pearson"), ("segment", "accuracy_ties")),
-        "wmt24": (("system", SPA), ("segment", "accuracy_ties")),
-    }[kind]
     for judged in sets:
-        for level, statistic in asked:
-            # each task draws for itself, so that draws can be summed
-            grouping, units = _settings(statistic, plan)
-            own = replace(plan, seed=plan.seed + len(tasks), grouping=grouping, units=units)
-            asked_of = judged.human_name, judged.human, level, statistic, own
-            case = Case(*asked_of, judged.documents, judged.official)
+        for level, statistic in _TASKS[kind]:
+            # Each task has its own seed, so that permutations can be added up.
+            grouping, units = _settings(statistic, config)
+            seed = config.seed + len(tasks)
+            own = replace(config, seed=seed, grouping=grouping, units=units)
+            found = MetaEvaluation(judged, level, statistic, own).pairwise_permutation(
+                judged.metrics
+            )
             lowest = -1.0 if statistic == "pearson" else 0.0
-            name = f"{judged.name}, {level}: {_SHORT.get(statistic, statistic)}"
-            tasks.append(Task(name, 1.0, lowest, case.exchange(judged.metrics)))
-    return Table(common, tasks)
+            name = f"{judged.name}, {level}: {_TITLES.get(statistic, statistic)}"
+            tasks.append(Task(name, 1.0, lowest, found))
+    return WMTTable(common, tasks)
 
 
-_SHORT = {"accuracy_ties": "acc_eq", SPA: "SPA"}
-
-
-def _settings(statistic: str, plan: Plan) -> tuple[str, str | None]:
-    """Grouping and units; pairs can be exchanged in acc_eq only, other tasks keep their own."""
+def _settings(statistic: str, config: Config) -> tuple[str, str | None]:
+    """Return grouping and units of a task; the units of the configuration apply to acc_eq only."""
     if statistic == "accuracy_ties":
-        return "segment", plan.units if plan.units in ("pairs", "segments") else None
+        units = config.units if config.units in ("pairs", "segments") else None
+        return "segment", units
     return "none", None
 
 
-def _named(metrics: Sequence[Scores], name: str) -> Scores:
+def _find(metrics: Sequence[Scores], name: str) -> Scores:
     return next(metric for metric in metrics if metric.name == name)
 
 
-def _pooled_accuracy(sets: Sequence[Judged], plan: Plan) -> Exchange:
-    """Accuracy over the pairs of systems of each language pair, counted together."""
+def _pooled_accuracy(sets: Sequence[JudgedSet], config: Config) -> PairwisePermutation:
+    """Test pairwise accuracy over the pairs of systems of all language pairs."""
     most = max(len(judged.human) for judged in sets)
 
     def columns(rows: Sequence[Tensor]) -> Tensor:
@@ -145,17 +179,22 @@ def _pooled_accuracy(sets: Sequence[Judged], plan: Plan) -> Exchange:
             table[: len(row), k] = row
         return table
 
-    human = columns([means(own.human) if own.official is None else own.official for own in sets])
+    human = columns(
+        [
+            system_means(own.human) if own.human_systems is None else own.human_systems
+            for own in sets
+        ]
+    )
     metrics = [
         columns([judged.metrics[x].systems() for judged in sets])
         for x in range(len(sets[0].metrics))
     ]
-    return exchange(
+    return pairwise_permutation(
         human,
         torch.stack(metrics),
         "accuracy",
         "pooled",
         "both",
-        resamples=plan.permutations,
-        seed=plan.seed,
+        resamples=config.permutations,
+        seed=config.seed,
     )

@@ -43,7 +43,6 @@ class NgramMetric(Metric["TokenBatch"]):
     max_order: int
     tokenize: str
     lowercase: bool
-    integer: ClassVar[bool] = False  # whether statistics are counts
     counts_tokens: ClassVar[bool] = True  # whether token ids are what text is cut into
     clips_only: ClassVar[bool] = False  # whether `count` needs clipped matches and lengths alone
     _plain_limit: ClassVar[int] = MAX_TOKENS  # the size of all sides that the plain path takes

@@ -1,11 +1,8 @@
-"""What several references share, and how far raters agree (Qin & Specia 2015, sections 4.1, 4.5).
+"""What several references of a segment have in common (Qin & Specia 2015, section 4.1).
 
-`reference_shares` is the paper's Figure 1: of the different n-grams in a segment's references, the
-share that stands in exactly 1, 2, …, R of them. `match_shares` is Figure 2: the same over the
-clipped matches of a system. `agreement` and `kappa` give Table 1: an item is agreed upon when at
-least two of its judgements are the same, and
-
-    kappa = (agreement - chance) / (1 - chance)        chance = 0.2 on a scale of 1 to 5
+`reference_shares` gives the paper's Figure 1: of the distinct n-grams in a segment's references,
+the share that occurs in exactly 1, 2, …, R of them. `match_shares` gives Figure 2: the same over
+the clipped matches of a system.
 """
 
 from __future__ import annotations
@@ -15,7 +12,6 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from tensormt.errors import TensorMTError
 from tensormt.ngram.matching import matches
 from tensormt.ngram.references import References
 from tensormt.text.tokens import TokenBatch
@@ -44,43 +40,3 @@ def match_shares(hyp: TokenBatch, refs: Sequence[TokenBatch], max_order: int = 4
 
 def _shares(counts: Tensor) -> Tensor:
     return counts.double() / counts.sum(-1, keepdim=True).clamp_min(1)
-
-
-def agreement(judgements: Tensor) -> Tensor:
-    """Share of items with two equal judgements, float64 [...], of judgements [...,B,J].
-
-    J raters, NaN where a rater did not judge; items with fewer than two judgements are left out.
-    """
-    same, judged = _pairs(judgements)
-    return _share(same.any(-1), judged.sum(-1) >= 2)
-
-
-def rater_agreement(judgements: Tensor) -> Tensor:
-    """For each rater the share of items on which another rater agrees, float64 [...,J]."""
-    same, judged = _pairs(judgements)
-    shared = judged & (judged.sum(-1, keepdim=True) >= 2)
-    return _share(same.transpose(-1, -2), shared.transpose(-1, -2))
-
-
-def kappa(share: Tensor, chance: float = 0.2) -> Tensor:
-    """Agreement beyond chance, float64 [...], of shares of agreement [...]."""
-    if not 0 <= chance < 1:
-        raise TensorMTError(f"chance is {chance}: expected at least 0 and less than 1")
-    return (share - chance) / (1 - chance)
-
-
-def _pairs(judgements: Tensor) -> tuple[Tensor, Tensor]:
-    """Whether each judgement [...,B,J] has an equal one by another rater, and whether it exists."""
-    if judgements.dim() < 2:
-        raise TensorMTError(
-            f"judgements of shape {list(judgements.shape)}: expected [...,items,raters]"
-        )
-    scores = judgements.double()
-    equal = scores[..., :, None] == scores[..., None, :]
-    other = ~torch.eye(scores.shape[-1], dtype=torch.bool, device=scores.device)
-    return (equal & other).any(-1), ~scores.isnan()
-
-
-def _share(hits: Tensor, real: Tensor) -> Tensor:
-    """The share of hits among the real ones along the last axis; 0 if there is none."""
-    return (hits & real).sum(-1).double() / real.sum(-1).clamp_min(1)

@@ -1,4 +1,4 @@
-"""Text to trees: supar's neural parsers, scores to node tensors in batches, and foreign ones."""
+"""Parsing of text into trees: supar's neural parsers in batches, and parsers of other libraries."""
 
 from tensormt.parser.parser import Parser
 from tensormt.parser.registry import open_parser

@@ -1,7 +1,7 @@
-"""Training sentences as numbers: one padded batch after the other.
+"""Padded batches of training sentences.
 
-Sentences of like length are batched by a token budget; lengths are stretched by up to a tenth at
-random before sorting, so that the company a sentence keeps changes from epoch to epoch.
+Sentences of similar length are batched by a token budget; lengths are increased by up to 10 % at
+random before sorting, so that the composition of batches differs between epochs.
 """
 
 import random
@@ -17,23 +17,23 @@ from tensormt.parser.treebank import Example
 
 
 @dataclass(frozen=True)
-class Batch:
-    """Sentences as padded ids, with their gold spans as flat rows of (sentence, i, j, label)."""
+class SpanBatch:
+    """Sentences as padded ids, with their gold spans as rows of (sentence, i, j, label)."""
 
     words: Tensor  # int64 [B,T+2]
     types: Tensor  # int64 [B,T+2]
     chars: Tensor  # int64 [U,C]
-    lengths: Tensor  # int64 [B], boundaries counted
+    lengths: Tensor  # int64 [B], including both boundaries
     spans: Tensor  # int64 [S,4]
 
-    def to(self, device: torch.device) -> "Batch":
-        """The same batch on another device."""
+    def to(self, device: torch.device) -> "SpanBatch":
+        """Return the batch on another device."""
         fields = (self.words, self.types, self.chars, self.lengths, self.spans)
-        return Batch(*(tensor.to(device) for tensor in fields))
+        return SpanBatch(*(tensor.to(device) for tensor in fields))
 
 
-class Corpus:
-    """Numbered sentences that hand out batches by token budget."""
+class SpanCorpus:
+    """Training sentences as ids, which are batched by a token budget."""
 
     def __init__(self, examples: list[Example], settings: Settings) -> None:
         types = sorted({word for example in examples for word in example.words})
@@ -47,11 +47,11 @@ class Corpus:
         ]
 
     def chosen(self, shuffle: random.Random) -> list[int]:
-        """The sentences of one epoch: each once."""
+        """Return the sentences of one epoch: each once."""
         return list(range(len(self.types)))
 
     def plan(self, budget: int, shuffle: random.Random) -> list[list[int]]:
-        """Sentence numbers of each batch, in random order."""
+        """Return the sentence numbers of each batch, in random order."""
         chosen = self.chosen(shuffle)
         keys = [len(self.types[i]) * (1 + 0.1 * shuffle.random()) for i in chosen]
         plan: list[list[int]] = []
@@ -67,7 +67,7 @@ class Corpus:
         return plan
 
     def numbers(self, members: list[int]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Words and types int64 [B,T], characters of the types [U,C], and lengths [B]."""
+        """Return words and types int64 [B,T], characters of the types [U,C] and lengths [B]."""
         rows = [self.types[i] for i in members]
         lengths = torch.tensor([len(row) for row in rows])
         padded = torch.nn.utils.rnn.pad_sequence(rows, True, -1)
@@ -78,10 +78,10 @@ class Corpus:
         return words, types, chars, lengths
 
     def batch(self, members: list[int]) -> Any:
-        """The sentences `members` as one padded batch."""
+        """Return the sentences `members` as one padded batch."""
         numbers = self.numbers(members)
         spans = torch.cat([self.spans[i] for i in members])
         spans[:, 0] = torch.repeat_interleave(
             torch.arange(len(members)), torch.tensor([len(self.spans[i]) for i in members])
         )
-        return Batch(*numbers, spans)
+        return SpanBatch(*numbers, spans)

@@ -1,13 +1,13 @@
-"""A parser with a memory: each different segment is parsed once in a run, and once for all runs
-that share a folder.
+"""A parser with a cache: each distinct segment is parsed once per run, or once for all runs that
+share a folder.
 
-In memory trees stay tensors, a page for each batch that was parsed; the least recently used are
-dropped. The folder holds one SQLite file for every parser fingerprint: a segment is found by a hash
-of its text, its tree is a bracketing (or CoNLL-U). SQLite lets several processes read and write at
-once, and a process that is killed leaves whole rows.
+In memory, trees are tensors, one page per parsed batch; the least recently used trees are dropped.
+The folder has one SQLite file per parser fingerprint: the key of a segment is a hash of its text,
+the value its tree as a bracketing (or CoNLL-U). SQLite allows several processes to read and write
+concurrently, and its transactions are atomic.
 
-A `CachedParser` may be called from any thread; pickled, it takes the parser along by name and
-leaves memory and connection behind; copies share it.
+A `CachedParser` may be called from any thread. Its pickle contains the name of the parser, but
+neither cached trees nor the connection; deep copies share the object.
 """
 
 from __future__ import annotations
@@ -28,17 +28,23 @@ from tensormt.parser.registry import TextParser
 from tensormt.trees.batch import TreeBatch
 from tensormt.trees.sources import read_lines, write_lines
 
-_MOST = 100_000  # trees held in memory
-_PAGES = 32  # batches they may lie in before they are put together
-_AT_ONCE = 500  # keys in one query
-_PATIENCE = 20  # seconds to wait where another process holds the database
+_MAX_TREES = 100_000  # trees in memory
+_MAX_PAGES = 32  # pages in memory before they are merged
+_QUERY_KEYS = 500  # keys per query
 
 
 class CachedParser:
-    """Text to trees through a parser, with memory: call it with a list of segments.
+    """A parser with a cache; call it with a list of segments.
 
-    folder: where parses are kept for later runs. Without `strict` a folder that cannot be used is
-    set aside with one warning.
+    Args:
+        parser: Parser whose trees are cached.
+        folder: Folder in which trees are stored for later runs; None: in memory only.
+        progress: Called with numbers of parsed segments.
+        strict: Whether an unusable folder raises an error; otherwise it is ignored with a warning.
+        timeout: Seconds to wait for a database that another process has locked.
+
+    Raises:
+        TensorMTError: If the folder cannot be used and `strict` is set.
     """
 
     def __init__(
@@ -48,8 +54,10 @@ class CachedParser:
         progress: Callable[[int], object] | None = None,
         *,
         strict: bool = True,
+        timeout: float = 20,
     ) -> None:
         self.parser, self.progress, self.strict = parser, progress, strict
+        self.timeout = timeout
         self.folder: Path | None = None if folder is None else Path(folder)
         self.parsed = 0
         self._restart()
@@ -57,81 +65,83 @@ class CachedParser:
             self._connection()
 
     def _restart(self) -> None:
-        self._memory = _Memory(_MOST)
+        self._memory = _Memory(_MAX_TREES)
         self._lock = threading.RLock()
         self._database: sqlite3.Connection | None = None
         self._process = os.getpid()
 
     @property
     def fingerprint(self) -> str:
-        """That of the parser."""
+        """The fingerprint of the parser."""
         return self.parser.fingerprint
 
     @property
     def kind(self) -> str:
-        """Of the trees."""
+        """The kind of the trees: constituency or dependency."""
         return self.parser.kind
 
     def __call__(self, lines: Sequence[str | None]) -> TreeBatch:
-        """The trees of the segments; an empty one has an empty tree."""
+        """Return the trees of N segments; the tree of an empty or missing segment is empty."""
         texts = [line or "" for line in lines]
         with self._lock:
             wanted = [text for text in dict.fromkeys(texts) if text not in self._memory]
             if self.folder is not None:
-                self._recall(wanted)
+                self._load_stored(wanted)
             new = [text for text in wanted if text not in self._memory]
             if new:
                 if self.progress is not None:
-                    self.progress(0)  # the parser may have to be loaded first
+                    self.progress(0)  # shown while the parser is loaded
                 trees = self.parser.parse(new, self.progress)
                 self.parsed += len(new)
                 self._memory.add(new, trees)
                 if self.folder is not None:
-                    self._keep(dict(zip(new, write_lines(trees), strict=True)))
+                    self._store(dict(zip(new, write_lines(trees), strict=True)))
             return self._memory.gather(texts)
 
     # --- the folder ---------------------------------------------------------------------------
 
     def _connection(self) -> sqlite3.Connection | None:
-        """The database of this process; None where there is none."""
+        """The database connection of this process; None: there is no folder."""
         if self._database is None or self._process != os.getpid():
             if self.folder is None:
                 return None
             self._process = os.getpid()
-            self._database = self._guarded(lambda: _connect(self.folder, self.fingerprint))
+            self._database = self._guarded(
+                lambda: _connect(self.folder, self.fingerprint, self.timeout)
+            )
         return self._database
 
     def _guarded(self, action: Callable[[], Any]) -> Any:
-        """What the action gives; trouble with the folder ends the run or sets the folder aside."""
+        """Run an action on the folder; its errors are raised, or disable the folder."""
         try:
             return action()
         except (OSError, sqlite3.Error) as error:
-            trouble = f"the parse cache cannot be used: {error}"
+            message = f"the parse cache cannot be used: {error}"
             if self.strict:
                 raise TensorMTError(
-                    f"{trouble}; remove its folder, name another one, or go without",
+                    f"{message}; remove its folder, choose another one, or disable the cache",
                     options="cache no_cache",
                 ) from None
-            warnings.warn(f"going on without a parse cache: {trouble}", stacklevel=4)
+            warnings.warn(f"continuing without a parse cache: {message}", stacklevel=4)
             self.folder = self._database = None
             return None
 
-    def _recall(self, texts: Sequence[str]) -> None:
-        """Take the trees of those texts that are in the folder into memory."""
+    def _load_stored(self, texts: Sequence[str]) -> None:
+        """Load the trees of those texts that are in the folder."""
         found: dict[str, str] = {}
-        for start in range(0, len(texts), _AT_ONCE):
+        for start in range(0, len(texts), _QUERY_KEYS):
             database = self._connection()
             if database is None:
                 return
-            keys = {_key(text): text for text in texts[start : start + _AT_ONCE]}
+            keys = {_key(text): text for text in texts[start : start + _QUERY_KEYS]}
             marks = ",".join("?" * len(keys))
             query = f"SELECT key, tree FROM parses WHERE key IN ({marks})"
             rows = self._guarded(partial(_fetch, database, query, list(keys)))
             found |= {keys[key]: tree for key, tree in rows or () if isinstance(tree, str)}
-        for some, trees in _sound(list(found.items())):
+        for some, trees in _readable(list(found.items())):
             self._memory.add(some, trees)
 
-    def _keep(self, trees: dict[str, str]) -> None:
+    def _store(self, trees: dict[str, str]) -> None:
         database = self._connection()
         if database is not None:
             rows = [(_key(text), tree) for text, tree in trees.items()]
@@ -145,34 +155,35 @@ class CachedParser:
     # --- copies -------------------------------------------------------------------------------
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"parser": self.parser, "folder": self.folder, "strict": self.strict}
+        names = ("parser", "folder", "strict", "timeout")
+        return {name: getattr(self, name) for name in names}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, progress=None, parsed=0)
         self._restart()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> CachedParser:
-        return self  # the weights and the memory are large, and nobody changes them
+        return self  # weights and cached trees are large and immutable
 
     def __repr__(self) -> str:
         return f"CachedParser({self.fingerprint}, {self.folder})"
 
 
 class _Memory:
-    """Trees by text, in pages (batches); the least recently used go first."""
+    """Trees by text, in pages (batches); the least recently used ones are dropped."""
 
     def __init__(self, most: int) -> None:
         self.most = most
         self.place: OrderedDict[str, tuple[int, int]] = OrderedDict()  # text → page, row
         self.pages: dict[int, TreeBatch] = {}
-        self.used: Counter[int] = Counter()  # rows of each page that are still wanted
+        self.used: Counter[int] = Counter()  # number of cached rows of each page
         self._next = 0
 
     def __contains__(self, text: str) -> bool:
         return text in self.place
 
     def add(self, texts: Sequence[str], trees: TreeBatch) -> None:
-        """Keep one more page."""
+        """Add a page."""
         page, self._next = self._next, self._next + 1
         self.pages[page] = trees
         for row, text in enumerate(texts):
@@ -188,12 +199,12 @@ class _Memory:
                 del self.pages[page], self.used[page]
 
     def gather(self, texts: Sequence[str]) -> TreeBatch:
-        """The trees of texts that are here."""
+        """Return the trees of texts that are in memory."""
         if not texts:
             return TreeBatch.from_brackets([])
         for text in texts:
             self.place.move_to_end(text)
-        rows: dict[int, dict[int, int]] = {}  # page → row → place in the joined batch
+        rows: dict[int, dict[int, int]] = {}  # page → row → position in the joined batch
         for text in texts:
             page, row = self.place[text]
             rows.setdefault(page, {}).setdefault(row, 0)
@@ -205,15 +216,15 @@ class _Memory:
             parts.append(self.pages[page][list(own)])
         joined = _joined(parts)
         index = [rows[page][row] for page, row in (self.place[text] for text in texts)]
-        self._tidy()
+        self._evict()
         return joined if index == list(range(count)) else joined[index]
 
-    def _tidy(self) -> None:
-        """Drop what was not used for longest, and put many small pages together."""
+    def _evict(self) -> None:
+        """Drop the least recently used trees, and merge pages if there are many."""
         while len(self.place) > self.most:
             self._forget(next(iter(self.place)))
         held = sum(len(page) for page in self.pages.values())
-        if len(self.pages) > _PAGES or held > 2 * len(self.place) + 1000:
+        if len(self.pages) > _MAX_PAGES or held > 2 * len(self.place) + 1000:
             texts = list(self.place)
             starts, total = {}, 0
             for page, batch in self.pages.items():
@@ -226,7 +237,7 @@ class _Memory:
 
 
 def _joined(parts: list[TreeBatch]) -> TreeBatch:
-    """The trees of all parts; empty trees are of any kind."""
+    """The trees of all parts; empty trees are converted to the kind of the others."""
     if len(parts) == 1:
         return parts[0]
     if len({part.kind for part in parts}) > 1:
@@ -237,15 +248,15 @@ def _joined(parts: list[TreeBatch]) -> TreeBatch:
     return TreeBatch.concat(parts)
 
 
-def _sound(rows: list[tuple[str, str]]) -> list[tuple[list[str], TreeBatch]]:
-    """The trees that can be read, in groups: what was damaged is left out, and parsed again."""
+def _readable(rows: list[tuple[str, str]]) -> list[tuple[list[str], TreeBatch]]:
+    """The trees that can be read, in groups; damaged ones are left out and parsed again."""
     if not rows:
         return []
     try:
         return [([text for text, _ in rows], read_lines([tree for _, tree in rows]))]
     except TensorMTError:
         half = len(rows) // 2
-        return [*_sound(rows[:half]), *_sound(rows[half:])] if half else []
+        return [*_readable(rows[:half]), *_readable(rows[half:])] if half else []
 
 
 def _fetch(database: sqlite3.Connection, query: str, values: list[bytes]) -> list[Any]:
@@ -256,14 +267,14 @@ def _key(text: str) -> bytes:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=20).digest()
 
 
-def _connect(folder: Path | None, fingerprint: str) -> sqlite3.Connection:
+def _connect(folder: Path | None, fingerprint: str, timeout: float) -> sqlite3.Connection:
     assert folder is not None
     name = hashlib.blake2b(fingerprint.encode(), digest_size=8).hexdigest()
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     path = folder / f"{name}.sqlite"
     path.touch(mode=0o600)
-    path.chmod(0o600)  # one that an older version made
-    database = sqlite3.connect(path, timeout=_PATIENCE, check_same_thread=False)
+    path.chmod(0o600)  # also for files of older versions
+    database = sqlite3.connect(path, timeout=timeout, check_same_thread=False)
     database.execute("PRAGMA journal_mode=WAL")
     database.execute("PRAGMA synchronous=NORMAL")
     with database:

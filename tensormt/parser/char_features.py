@@ -1,9 +1,9 @@
-"""How a dependency model of several languages reads words: language, spelling, script.
+"""Character features of dependency models of several languages, and the scripts of languages.
 
-The language enters a stock supar model twice without changing it: the root symbol of a sentence is
-the word `<de>`, and every word is spelt with the character `<de>` before its own ones (`<bos>`, in
-a model that knows of no languages). Hangul is spelt in letters. Of a long word its beginning and
-its end are read, `spelling` characters in all.
+The language is an input of an unmodified supar model in two places: the root symbol of a sentence
+is the word `<de>`, and the first character of every word is `<de>` (`<bos>` in a model without
+languages). Hangul syllables are decomposed into letters. Of a long word the beginning and the end
+are read, `spelling` characters in total (a key of the model's settings).
 """
 
 import unicodedata
@@ -17,13 +17,21 @@ from tensormt.parser.model import SPECIALS, Settings
 from tensormt.text.words import letters_of
 
 
-def symbol(lang: str) -> str:
-    """The root word and first character of a language."""
+def language_symbol(lang: str) -> str:
+    """Return the root word and first character of a language.
+
+    >>> language_symbol("de"), language_symbol("")
+    ('<de>', '<bos>')
+    """
     return f"<{lang}>" if lang else SPECIALS[2]
 
 
-def spell(word: str, limit: int) -> list[str]:
-    """The characters of a word, Hangul as letters; of a long word its beginning and its end."""
+def word_characters(word: str, limit: int) -> list[str]:
+    """Return the characters of a word, of which at most `limit` from its beginning and its end.
+
+    >>> "".join(word_characters("Donaudampfschiff", 6))
+    'Doniff'
+    """
     if not word.isascii() and any("가" <= char <= "힣" for char in word):
         word = "".join(
             unicodedata.normalize("NFD", char) if "가" <= char <= "힣" else char for char in word
@@ -33,8 +41,8 @@ def spell(word: str, limit: int) -> list[str]:
     return list(word)
 
 
-class Speller:
-    """Words as numbers, by the settings of a model."""
+class CharFeatures:
+    """Converts words to word and character ids, by the settings of a model."""
 
     def __init__(self, settings: Settings) -> None:
         self.words = {word: i for i, word in enumerate(settings["words"])}
@@ -42,22 +50,26 @@ class Speller:
         self.limit: int = settings["spelling"]
 
     def __call__(self, types: list[tuple[str, str]]) -> tuple[Tensor, Tensor]:
-        """Word ids int64 [U] and characters int64 [U,C] (0 fills up) of (language, word).
+        """Convert pairs of language and word; an empty word is the root of its language.
 
-        An empty word is the root of its language.
+        Returns:
+            Word ids int64 [U] and character ids int64 [U,C], padded with 0.
         """
-        ids = [self.words.get(word.lower() if word else symbol(lang), 1) for lang, word in types]
+        ids = [
+            self.words.get(word.lower() if word else language_symbol(lang), 1)
+            for lang, word in types
+        ]
         chars, limit = self.chars, self.limit
-        spelt = [(symbol(lang), *spell(word, limit)) for lang, word in types]
-        sizes = np.fromiter(map(len, spelt), np.int64, len(spelt))
-        flat = [chars.get(char, 1) for row in spelt for char in row]
+        words = [(language_symbol(lang), *word_characters(word, limit)) for lang, word in types]
+        sizes = np.fromiter(map(len, words), np.int64, len(words))
+        flat = [chars.get(char, 1) for row in words for char in row]
         rows = np.zeros((len(types), limit + 1), np.int64)
         rows[np.arange(limit + 1) < sizes[:, None]] = flat
         return torch.tensor(ids, device="cpu"), torch.from_numpy(rows)
 
 
-def scripts(settings: dict[str, Any], lang: str) -> frozenset[str]:
-    """The scripts that a model has seen in a language, or at all where it does not say."""
+def known_scripts(settings: dict[str, Any], lang: str) -> frozenset[str]:
+    """Return the scripts of a language in a model's training data; if unknown, of all its data."""
     listed = settings.get("scripts", {}).get(lang)
     if listed is not None:
         return frozenset(listed)

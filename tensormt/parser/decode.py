@@ -1,16 +1,16 @@
-"""From span scores to node tensors, a whole batch at a time.
+"""Decoding of batches of span scores into node tensors.
 
-The best binary tree over span scores s(i,j) comes from a chart (kernels/charts.py; Stern et al.
-2017; Zhang, Zhou and Li 2020, supar's decoder). With `marginals` first, s(i,j) is the probability
-of the span under the CRF and the best tree is the one with the most expected right spans (minimum
+The best binary tree over span scores s(i,j) is found by a chart (kernels/charts.py; Stern et al.
+2017; Zhang, Zhou and Li 2020, supar's decoder). With `marginals`, s(i,j) is the probability of the
+span under the CRF, and the best tree has the largest expected number of correct spans (minimum
 Bayes risk, Goodman 1996; supar's default).
 
-A binary tree over n words has 2n−1 spans. In preorder the left part of the span in slot p is in
-slot p+1 and the right part in slot p+2k, k the number of words on the left: slots are filled in
-order without a stack or a search. Every slot takes its label; `X|<>` (an inner node of the
-binarised tree) holds no node, `S::VP` holds two, one above the other. A running sum of these
-counts gives the node indices, and the parent of a slot's first node is the last node of the
-nearest slot above that has one.
+A binary tree over n words has 2n−1 spans. In preorder, the left child of the span in slot p is in
+slot p+1 and its right child in slot p+2k, where k is the number of words of the left child: slots
+are filled in order, without a stack. Every slot has a label; `X|<>` (an inner node of the binarized
+tree) stands for no node, `S::VP` for two nodes, one above the other. Cumulative sums of these
+counts give the node indices, and the parent of the first node of a slot is the last node of the
+nearest ancestor slot that has nodes.
 """
 
 from dataclasses import dataclass
@@ -28,15 +28,15 @@ class Slots:
 
     start: Tensor
     width: Tensor
-    above: Tensor  # slot of the parent; 0 at the top
+    above: Tensor  # slot of the parent; 0 for the root
 
 
 def best_slots(scores: Tensor, lengths: Tensor) -> Slots:
-    """The best binary trees in preorder: float [B,T+1,T+1], int64 [B] -> Slots of [B,2T−1]."""
+    """Find the best binary trees: scores float [B,T+1,T+1], lengths int64 [B] -> Slots [B,2T−1]."""
     rows, posts = scores.shape[:2]
     slots = max(2 * (posts - 1) - 1, 1)
     split = splits(scores).view(rows, -1)
-    # one spare slot at the end takes what a word would have for children
+    # one extra slot at the end receives the (non-existent) children of words
     start = torch.zeros(rows, slots + 1, dtype=torch.int64, device=scores.device)
     width = torch.zeros_like(start)
     above = torch.zeros_like(start)
@@ -54,10 +54,11 @@ def best_slots(scores: Tensor, lengths: Tensor) -> Slots:
 
 
 class LabelTable:
-    """Every label of the model taken apart: the labels of the nodes it stands for, top down.
+    """The node labels that every label of the model stands for, from top to bottom.
 
     parts int64 [2L,C] (ids of `names`, -1 beyond the end) and counts int64 [2L]; row l is label l
-    on a wide span, row L+l on a single word. Models that know no tags get a `_` above each word.
+    of a span of several words, row L+l of a single word. For models without tags, `_` is the tag
+    of every word.
     """
 
     def __init__(self, labels: list[str], root: str, tagged: bool, device: torch.device) -> None:
@@ -76,10 +77,10 @@ class LabelTable:
 
 @dataclass(frozen=True)
 class Forest:
-    """Nodes of sentences, one after the other in preorder, all int64.
+    """Concatenated nodes of sentences in preorder, all int64.
 
-    label [n]; parent [n] is a place in the sentence, -1 for a node with nothing above; word [n] is
-    the number of the word in the sentence, -1 where the node holds none; counts [B] nodes each.
+    label [n]; parent [n] is a position in the sentence, -1 for a root; word [n] is the position of
+    the word in the sentence, -1 for an inner node; counts [B] is the number of nodes per sentence.
     """
 
     label: Tensor
@@ -89,14 +90,14 @@ class Forest:
 
 
 def to_forest(slots: Slots, label: Tensor, table: LabelTable) -> Forest:
-    """Nodes of labelled binary trees: Slots and label ids int64 [B,P] -> Forest."""
+    """Convert labeled binary trees to nodes: Slots and label ids int64 [B,P] -> Forest."""
     rows, size = label.shape
     key = label + table.labels * (slots.width == 1)
     count = torch.where(slots.width > 0, table.counts[key], 0)
     ends = count.cumsum(1)
     first = ends - count
 
-    # nearest slot at or above that has nodes; a spare slot above all has "node −1"
+    # nearest slot, itself or an ancestor, that has nodes; an extra slot above all has "node −1"
     spare = torch.full((rows, 1), size, dtype=torch.int64, device=label.device)
     above = torch.cat((slots.above, spare), 1)
     above[:, 0] = size

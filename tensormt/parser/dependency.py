@@ -2,11 +2,11 @@
 
     head(d) = argmax over h of s(d, h),   s biaffine in vectors of the dependent and the head
 
-Heads that are no tree (a cycle, two roots, none) are found by pointer jumping, a whole batch at a
-time, and only those sentences are decoded again by a spanning tree (`tensormt.parser.mst`).
-Relations are scored at the arcs of the tree only, not at all n² pairs. The result is a Forest whose
-nodes are the words, labelled with relations; a segment of several sentences hangs the later roots
-on the first one.
+Heads that do not form a tree (a cycle, several roots or none) are detected by pointer jumping for a
+whole batch, and only those sentences are decoded again as a maximum spanning tree
+(`tensormt.parser.mst`). Relations are scored at the arcs of the tree only, not for all n² pairs.
+The result is a Forest whose nodes are the words, labeled with relations; in a segment of several
+sentences, later roots are attached to the first one.
 """
 
 from collections.abc import Sequence
@@ -18,20 +18,24 @@ from torch.nn import functional as F
 
 from tensormt.kernels.backend import nonzero, owners
 from tensormt.kernels.nodes import Nodes
-from tensormt.parser.char_features import Speller
+from tensormt.parser.char_features import CharFeatures
 from tensormt.parser.decode import Forest
-from tensormt.parser.encoder import embed, run_chars, run_lstm
+from tensormt.parser.encoder import embed, run_lstm
 from tensormt.parser.model import Settings, supar_encode
 from tensormt.parser.mst import spanning_heads
-from tensormt.parser.network import TYPES, Lexicon
+from tensormt.parser.network import Lexicon, character_vectors
 from tensormt.trees.conllu import LATER
 
 LOW = -1e32
-ROWS = 256  # arcs a product: the products of more would leave the cache
+ROWS = 256  # arcs per product, so that products fit into the CPU cache
 
 
 def are_trees(heads: Tensor, lengths: Tensor) -> Tensor:
-    """Whether heads int64 [B,T] (0 the root, words from 1) are trees with one root: bool [B]."""
+    """Return whether heads int64 [B,T] (0: root, words from 1) are trees with one root: bool [B].
+
+    >>> are_trees(torch.tensor([[2, 0], [2, 1]]), torch.tensor([2, 2])).tolist()
+    [True, False]
+    """
     rows, width = heads.shape
     inside = torch.arange(width, device=heads.device) < lengths[:, None]
     roots = (heads.eq(0) & inside).sum(1)
@@ -42,9 +46,9 @@ def are_trees(heads: Tensor, lengths: Tensor) -> Tensor:
 
 
 def arc_scores(model: Any, x: Tensor, lengths: Tensor) -> Tensor:
-    """Scores of all heads: vectors float [B,T+1,H], words int64 [B] -> float [B,T+1,T+1].
+    """Compute scores of all arcs: vectors float [B,T+1,H], lengths int64 [B] -> float [B,T+1,T+1].
 
-    Row d, column h; columns beyond the end of a sentence are as good as impossible.
+    Rows are dependents, columns heads; heads beyond the end of a sentence have the score −1e32.
     """
     scores: Tensor = model.arc_attn(model.arc_mlp_d(x), model.arc_mlp_h(x))
     outside = torch.arange(x.shape[1], device=x.device) > lengths[:, None]
@@ -52,7 +56,7 @@ def arc_scores(model: Any, x: Tensor, lengths: Tensor) -> Tensor:
 
 
 def best_heads(scores: Tensor, lengths: Tensor) -> Tensor:
-    """Heads of the best trees with one root: float [B,T+1,T+1], int64 [B] -> int64 [B,T]."""
+    """Find the best trees with one root: float [B,T+1,T+1], int64 [B] -> heads int64 [B,T]."""
     heads = scores.argmax(-1)[:, 1:]
     bad = nonzero(~are_trees(heads, lengths))
     if len(bad):
@@ -61,23 +65,28 @@ def best_heads(scores: Tensor, lengths: Tensor) -> Tensor:
 
 
 def relation_table(model: Any) -> Tensor:
-    """The weights of supar's relation scores, [D+1,(D+1)R]: head, then dependent and relation."""
+    """Return the weights of supar's relation scores, [D+1,(D+1)R]: head, dependent × relation."""
     weight: Tensor = model.rel_attn.weight
     return weight.permute(2, 1, 0).flatten(1)
 
 
 def relation_scores(table: Tensor, dependent: Tensor, head: Tensor) -> Tensor:
-    """Relation scores at N arcs: relation_table, vectors float [N,D] twice -> float [N,R]."""
+    """Compute relation scores of N arcs: relation_table, vectors float [N,D] -> float [N,R]."""
     left, right = F.pad(dependent, (0, 1), value=1.0), F.pad(head, (0, 1), value=1.0)
     inner = (right @ table).view(len(right), left.shape[1], -1)
     return torch.bmm(left[:, None], inner).squeeze(1)
 
 
 class DependencyNetwork:
-    """A supar biaffine dependency model on a device, run over batches of sentences.
+    """A supar biaffine dependency model on a device.
 
-    With settings the fused encoder runs it, in the language `lang`; without them `parser`, supar's
-    own, encodes.
+    Args:
+        model: supar's model.
+        relations: Names of the relations.
+        device: Device.
+        settings: Settings of the fused encoder; None: supar's own encoder is used.
+        lang: Language, for models of several languages.
+        parser: supar's parser, if there are no settings.
     """
 
     kind = "dependency"
@@ -95,29 +104,20 @@ class DependencyNetwork:
         self.model = model.to(device).eval()
         self.relations = list(dict.fromkeys((*relations, LATER)))
         self.table = relation_table(self.model).detach()
-        self.speller = None if settings is None else Speller(settings)
+        self.features = None if settings is None else CharFeatures(settings)
 
     def lexicon(self, types: list[str]) -> Lexicon:
-        """Number word types and read their characters; the last row is the root."""
-        if self.speller is None:
+        """Compute ids and character vectors of word types; the last row is the root."""
+        if self.features is None:
             return Lexicon(types)
-        word, chars = self.speller([*((self.lang, word) for word in types), (self.lang, "")])
-        order = chars.ne(0).sum(-1).argsort()  # short words together: less padding
-        vectors = []
-        for rows in torch.split(order, TYPES):
-            block = chars[rows]
-            block = block[:, : int(block.ne(0).sum(-1).max())].to(self.device)
-            vectors.append(run_chars(self.model.char_embed, block))
-        found = torch.empty_like(torch.cat(vectors))
-        found[order.to(self.device)] = torch.cat(vectors)
-        return Lexicon(types, word.to(self.device), found)
+        word, chars = self.features([*((self.lang, word) for word in types), (self.lang, "")])
+        vectors = character_vectors(self.model, chars, self.device)
+        return Lexicon(types, word.to(self.device), vectors)
 
     def vectors(self, lexicon: Lexicon, rows: Tensor, lengths: Tensor) -> Tensor:
-        """Vectors of the root and the words: int64 [B,T] (-1 fills up), [B] -> float [B,T+1,H]."""
+        """Encode root and words: types int64 [B,T] (-1: padding), [B] -> float [B,T+1,H]."""
         if lexicon.word is None or lexicon.chars is None:
-            pairs = zip(rows.tolist(), lengths.tolist(), strict=True)
-            sentences = [[lexicon.types[i] for i in row[:length]] for row, length in pairs]
-            return supar_encode(self.parser, sentences, self.device)
+            return supar_encode(self.parser, lexicon.sentences(rows, lengths), self.device)
         types = F.pad(rows, (1, 0), value=len(lexicon.types))
         words = lexicon.word[types].masked_fill(types < 0, 0)
         x = embed(self.model, words, lexicon.chars[types])
@@ -125,7 +125,7 @@ class DependencyNetwork:
 
     @torch.inference_mode()
     def parse(self, lexicon: Lexicon, rows: Tensor, lengths: Tensor, mbr: bool = True) -> Forest:
-        """Trees of sentences: types int64 [B,T] (-1 fills up), int64 [B] -> Forest of words."""
+        """Parse sentences: types int64 [B,T] (-1: padding), int64 [B] -> Forest of words."""
         x = self.vectors(lexicon, rows, lengths)
         heads = best_heads(arc_scores(self.model, x, lengths), lengths)
         place = torch.arange(heads.shape[1], device=self.device)
@@ -143,11 +143,17 @@ class DependencyNetwork:
         return Forest(torch.cat(relation), above - 1, word, lengths)
 
 
-def join(forest: Forest, segment: Tensor, segments: int, ids: Tensor, later: int) -> Nodes:
-    """Dependency trees of segments; the roots of later sentences hang on the first one's.
+def join_sentences(
+    forest: Forest, segment: Tensor, segments: int, ids: Tensor, later: int
+) -> Nodes:
+    """Join the sentences of each segment: later roots become children of the first root.
 
-    segment int64 [S] rises; ids int64 [n] are the words of all sentences in order; `later` is the
-    relation of such roots.
+    Args:
+        forest: Dependency trees of S sentences.
+        segment: Segment of every sentence, int64 [S], ascending.
+        segments: Number of segments.
+        ids: Words of all sentences in order, int64 [n].
+        later: Relation of roots that are attached.
     """
     owner = owners(forest.counts)
     of_node = segment[owner]
@@ -156,11 +162,11 @@ def join(forest: Forest, segment: Tensor, segments: int, ids: Tensor, later: int
     first = torch.full((segments,), len(owner), dtype=torch.int64, device=segment.device)
     root = forest.parent < 0
     first = first.scatter_reduce(0, of_node, torch.where(root, place, len(owner)), "amin")
-    hung = root & (first[of_node] != place)
-    above = torch.where(hung, first[of_node], -1)
+    attached = root & (first[of_node] != place)
+    above = torch.where(attached, first[of_node], -1)
     parent = torch.where(root, above, forest.parent + before[owner])
     zeros = torch.zeros(segments + 1, dtype=torch.int64, device=segment.device)
     offsets = zeros.index_add(0, segment + 1, forest.counts).cumsum(0)
     width = int((offsets[1:] - offsets[:-1]).max()) if segments else 0
-    relation = forest.label.masked_fill(hung, later)
+    relation = forest.label.masked_fill(attached, later)
     return Nodes(parent, ids, ids, offsets, width, relation=relation)

@@ -1,11 +1,11 @@
-"""A dependency parser from CoNLL-U files: loss, run, figures, and the whole of a training.
+"""Training of a dependency parser on CoNLL-U files.
 
     loss = −mean log p(head | word) − mean log p(relation | arc) − weight · mean log p(tag | word)
 
-The first two are supar's (Dozat and Manning 2017), with relations scored at the gold arcs only. The
-layer of universal tags lives in training alone. Checkpoints, averaging and the loop are those of
-the constituency parser (`training`, `fitting`); kept is the epoch with the best mean UAS over the
-languages of the development trees.
+The first two terms are those of supar (Dozat and Manning 2017), with relations scored at the gold
+arcs only. The layer of universal tags is used in training only. Checkpoints, averaging and the loop
+are those of the constituency parser (`training`, `fitting`); the epoch with the best mean UAS over
+the languages of the development trees is saved.
 """
 
 import math
@@ -29,24 +29,24 @@ from tensormt.parser.dependency_treebank import (
     DependencyBatch,
     DependencyCorpus,
     Sentence,
-    make_settings,
+    dependency_settings,
     read_language,
 )
 from tensormt.parser.encoder import embed, run_chars, run_lstm
-from tensormt.parser.fitting import check_folder, check_resume, take_up, work, write_recipe
+from tensormt.parser.fitting import Training, run_training
 from tensormt.parser.model import Settings
 from tensormt.parser.parser import Parser
 from tensormt.parser.recipe import DependencyRecipe
-from tensormt.parser.training import Run, has_bfloat16
+from tensormt.parser.training import Trainer, has_bfloat16
 from tensormt.text.words import Words
 
 Files = Sequence[tuple[str, Path]]  # language ("": none) and file
 
 
-def loss(
+def dependency_loss(
     model: Any, batch: DependencyBatch, recurrent: float, tagger: Any = None, weight: float = 0.0
 ) -> Tensor:
-    """supar's training loss of one batch, and that of the tags where they weigh: float []."""
+    """Compute supar's training loss of one batch, and `weight` times that of the tags: float []."""
     kind = batch.words.device.type
     b, d = batch.heads.ge(0).nonzero(as_tuple=True)
     h = batch.heads[b, d]
@@ -64,26 +64,33 @@ def loss(
     return total
 
 
-class DependencyRun(Run):
-    """A run of a dependency parser."""
+class DependencyTrainer(Trainer):
+    """Trains a dependency parser.
+
+    Args:
+        settings: Settings of the model.
+        recipe: Hyperparameters.
+        folder: Folder of the parser and the checkpoint.
+        device: Device.
+    """
 
     def __init__(
         self, settings: Settings, recipe: DependencyRecipe, folder: Path, device: torch.device
     ) -> None:
         torch.manual_seed(recipe.seed)
         model = supar_model.build_dependency(settings, training=True)
-        nn.init.normal_(model.word_embed.weight, std=recipe.spread)  # rare words are no noise
+        nn.init.normal_(model.word_embed.weight, std=recipe.spread)  # small for rare words
         self.tagger = nn.Linear(2 * recipe.hidden, len(settings["tags"])).to(device)
         more = list(self.tagger.parameters())
         super().__init__(model, settings, recipe, folder, device, more, recipe.beta)
 
     def loss(self, batch: DependencyBatch) -> Tensor:
-        """Arcs, relations and tags."""
+        """Return the loss of arcs, relations and tags."""
         recipe = self.recipe
-        return loss(self.model, batch, recipe.recurrent, self.tagger, recipe.tags)
+        return dependency_loss(self.model, batch, recipe.recurrent, self.tagger, recipe.tags)
 
     def rate(self, done: int, batches: int) -> float:
-        """A short rise, the highest rate, and a cosine down to zero in the last part of the run."""
+        """Return the rate: warm-up, a constant rate, and a cosine to zero in the last part."""
         recipe = self.recipe
         rise = min(1.0, (self.step + 1) / recipe.warmup)
         progress = (self.epoch + done / batches) / recipe.epochs
@@ -92,12 +99,8 @@ class DependencyRun(Run):
 
 
 def attachment(parser: Parser, gold: Sequence[Sentence]) -> dict[str, float]:
-    """UAS and LAS in percent over all words, punctuation too, from the gold words."""
-    whole, parser.split = parser.split, False
-    try:
-        trees = parser.parse([sentence.words for sentence in gold])
-    finally:
-        parser.split = whole
+    """Compute UAS and LAS in percent over all words, including punctuation, of gold sentences."""
+    trees = parser.parse_sentences([sentence.words for sentence in gold])
     heads = [head for row in trees.to_heads()[1] for head in row]
     names = [name.split(":")[0] for row in trees.to_relations() or () for name in row]
     right = [a == b for a, b in zip(heads, (h for s in gold for h in s.heads), strict=True)]
@@ -107,22 +110,27 @@ def attachment(parser: Parser, gold: Sequence[Sentence]) -> dict[str, float]:
     return {"uas": 100.0 * sum(right) / total, "las": 100.0 * sum(both) / total}
 
 
-def evaluate(
+def evaluate_languages(
     parser: Callable[[str], Parser], gold: Mapping[str, Sequence[Sentence]]
 ) -> dict[str, float]:
-    """Mean UAS and LAS over languages, and those of each (`uas_de`); `parser` by language."""
+    """Compute the mean UAS and LAS over languages, and those of each language (`uas_de`).
+
+    Args:
+        parser: Function from a language to its parser.
+        gold: Gold sentences by language.
+    """
     found = {lang: attachment(parser(lang), sentences) for lang, sentences in gold.items()}
-    figures = {
+    scores = {
         name: sum(row[name] for row in found.values()) / len(found) for name in ("uas", "las")
     }
     if len(found) > 1:
         for lang, row in found.items():
-            figures |= {f"{name}_{lang}": value for name, value in row.items()}
-    return figures
+            scores |= {f"{name}_{lang}": value for name, value in row.items()}
+    return scores
 
 
 def named_file(text: str) -> tuple[str, Path]:
-    """Language and file of `de=train.conllu`, or a file of no named language.
+    """Split `de=train.conllu` into language and file; the language of a plain file is "".
 
     >>> named_file("de=a.conllu")[0], named_file("a.conllu")[0]
     ('de', '')
@@ -134,13 +142,17 @@ def named_file(text: str) -> tuple[str, Path]:
 
 
 def read_files(given: Files) -> dict[str, list[Sentence]]:
-    """The sentences of each language; all files name one, or none does."""
+    """Read the sentences of each language.
+
+    Raises:
+        TensorMTError: If only some of the files have a language.
+    """
     found: dict[str, list[Sentence]] = {}
     for lang, path in given:
         found.setdefault(lang, []).extend(read_language(path, lang))
     if "" in found and len(found) > 1:
         raise TensorMTError(
-            "some files name their language and some do not: write de=FILE for each, or for none"
+            "some files have a language and some do not: use de=FILE for all of them, or for none"
         )
     return found
 
@@ -156,36 +168,51 @@ def fit_dependency(
     epoch_bar: Callable[[int, int], Any] | None = None,
     report: Callable[[dict[str, float]], object] = lambda _: None,
 ) -> Callable[[str], Parser]:
-    """Train a dependency parser into a folder; what comes back gives the best one by language."""
-    if resume:
-        check_resume(folder, recipe)
-    else:
-        check_folder(folder, [path for _, path in (*train, *dev)])
-    gold = read_files(dev)
-    sentences = [s for rows in read_files(train).values() for s in rows]
-    settings = make_settings(sentences, recipe)
-    check_languages(gold, settings["languages"])
-    write_recipe(folder, recipe)
+    """Train a dependency parser.
+
+    Args:
+        train: Languages and files of training trees.
+        dev: Languages and files of development trees.
+        folder: Folder of the parser.
+        recipe: Hyperparameters.
+        resume: Whether to resume an interrupted run.
+        device: Device; None: CPU.
+        epoch_bar: As for `fit_constituency`.
+        report: Called with the scores of every epoch.
+
+    Returns:
+        Function from a language to the parser of the epoch with the best UAS.
+
+    Raises:
+        TensorMTError: If a file is invalid, or the folder cannot be used.
+    """
     where = torch.device("cpu") if device is None else device
-    run = DependencyRun(settings, recipe, folder, where)
-    if resume:
-        take_up(run, folder)
 
-    def parser(lang: str) -> Parser:
-        network = DependencyNetwork(run.model, settings["relations"], where, settings, lang)
-        return Parser(network, "training", rules=Words(lang))
+    def prepare() -> Training:
+        gold = read_files(dev)
+        sentences = [s for rows in read_files(train).values() for s in rows]
+        settings = dependency_settings(sentences, recipe)
+        check_languages(gold, settings["languages"])
+        run = DependencyTrainer(settings, recipe, folder, where)
 
-    corpus = DependencyCorpus(sentences, settings, recipe.balance)
-    work(run, corpus, lambda: evaluate(parser, gold), "uas", epoch_bar, report)
+        def parser(lang: str) -> Parser:
+            network = DependencyNetwork(run.model, settings["relations"], where, settings, lang)
+            return Parser(network, "training", rules=Words(lang))
+
+        corpus = DependencyCorpus(sentences, settings, recipe.balance)
+        return run, corpus, lambda: evaluate_languages(parser, gold)
+
+    inputs = [path for _, path in (*train, *dev)]
+    run_training(prepare, folder, recipe, inputs, "uas", resume, epoch_bar, report)
     return lambda lang: Parser.load(folder, device=device, lang=lang or None)
 
 
 def check_languages(gold: Mapping[str, Any], known: list[str]) -> None:
-    """Raise where trees to choose or test by are in a language that is not learnt."""
+    """Raise if development or test trees are in a language without training trees."""
     for lang in gold:
         if lang not in (known or [""]):
-            what = f"the language {lang!r}" if lang else "no named language"
+            what = f"the language {lang!r}" if lang else "no language"
             raise TensorMTError(
-                f"trees to choose by are in {what}, trees to learn from in "
-                f"{', '.join(known) or 'no named one'}: name languages alike, as de=FILE"
+                f"development or test trees have {what}, training trees have "
+                f"{', '.join(known) or 'none'}: use the same languages, as de=FILE"
             )

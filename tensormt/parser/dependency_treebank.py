@@ -1,8 +1,9 @@
-"""Dependency treebanks as training material: words, heads, relations, tags; one or more languages.
+"""Dependency treebanks for training: words, heads, relations and tags of one or more languages.
 
-Files are CoNLL-U; multi-word tokens are joined to the words of the text, since text is what will be
-parsed, and relations keep their universal part (`nmod:poss` is `nmod`). A language of n words is
-read (N/n)^balance times an epoch, N being the words of the largest: small ones are not lost.
+Files are CoNLL-U; multi-word tokens are joined to the words of the text, since the parser reads
+text, and relations are reduced to their universal part (`nmod:poss` to `nmod`). The sentences of a
+language of n words are used (N/n)^balance times per epoch, where N is the number of words of the
+largest language.
 """
 
 import random
@@ -18,9 +19,9 @@ from torch.nn.utils.rnn import pad_sequence
 
 from tensormt.data import files
 from tensormt.errors import TensorMTError
-from tensormt.parser.batching import Corpus
-from tensormt.parser.char_features import Speller, spell, symbol
-from tensormt.parser.checkpoint import UNIVERSAL
+from tensormt.parser.batching import SpanCorpus
+from tensormt.parser.char_features import CharFeatures, language_symbol, word_characters
+from tensormt.parser.checkpoint import DEPENDENCY_FORMAT
 from tensormt.parser.model import DEPENDENCY, SPECIALS, Settings
 from tensormt.parser.recipe import DependencyRecipe
 from tensormt.text.sentences import whole
@@ -30,7 +31,7 @@ from tensormt.trees.conllu import read
 
 @dataclass(frozen=True)
 class Sentence:
-    """Words of a language with their heads (0 the root, words from 1), relations and tags."""
+    """Words of a language with their heads (0: root, words from 1), relations and tags."""
 
     lang: str
     words: list[str]
@@ -40,7 +41,11 @@ class Sentence:
 
 
 def read_language(path: Path, lang: str = "") -> list[Sentence]:
-    """The sentences of a CoNLL-U file, at least one."""
+    """Read the sentences of a CoNLL-U file.
+
+    Raises:
+        TensorMTError: If the file is invalid or has no sentence.
+    """
     found = read(files.text(str(path)), f"{path}, ", surface=True)
     if not found.words:
         raise TensorMTError(f"{path}: expected dependency trees (CoNLL-U), found none")
@@ -50,17 +55,19 @@ def read_language(path: Path, lang: str = "") -> list[Sentence]:
     ]
 
 
-def make_settings(sentences: list[Sentence], recipe: DependencyRecipe) -> Settings:
-    """The settings of a model for these sentences: vocabularies, languages, scripts, sizes."""
+def dependency_settings(sentences: list[Sentence], recipe: DependencyRecipe) -> Settings:
+    """Return the settings of a model for sentences: vocabularies, languages, scripts, sizes."""
     languages = sorted({sentence.lang for sentence in sentences} - {""})
     words = Counter(word.lower() for s in sentences for word in s.words)
-    chars = Counter(c for s in sentences for word in s.words for c in spell(word, recipe.spelling))
-    specials = [*SPECIALS, *map(symbol, languages)]
+    chars = Counter(
+        c for s in sentences for word in s.words for c in word_characters(word, recipe.word_chars)
+    )
+    specials = [*SPECIALS, *map(language_symbol, languages)]
     return {
-        "format": UNIVERSAL,
+        "format": DEPENDENCY_FORMAT,
         "kind": DEPENDENCY,
         "args": recipe.model(),
-        "spelling": recipe.spelling,
+        "spelling": recipe.word_chars,
         "words": [*specials, *_frequent(words, recipe.min_count, specials)],
         "chars": [*specials, *_frequent(chars, recipe.min_chars, specials)],
         "relations": sorted({name for s in sentences for name in s.relations}),
@@ -75,7 +82,7 @@ def _frequent(counts: Counter[str], least: int, without: list[str]) -> list[str]
 
 
 def seen_scripts(sentences: Iterable[Sentence], lang: str, share: float = 0.01) -> list[str]:
-    """The scripts of at least a hundredth of the words of a language that have letters."""
+    """Return the scripts of at least a `share` of the words of a language that have letters."""
     counts = Counter(letters_of(word) for s in sentences if s.lang == lang for word in s.words)
     del counts[""]
     return sorted(name for name, n in counts.items() if n >= share * counts.total())
@@ -83,23 +90,23 @@ def seen_scripts(sentences: Iterable[Sentence], lang: str, share: float = 0.01) 
 
 @dataclass(frozen=True)
 class DependencyBatch:
-    """Sentences as padded ids, the root first: int64 [B,T+1]; gold is -1 there and in padding."""
+    """Sentences as padded ids int64 [B,T+1] after the root; gold is -1 for the root and padding."""
 
     words: Tensor
     types: Tensor
     chars: Tensor  # int64 [U,C]
-    lengths: Tensor  # int64 [B], the root counted
+    lengths: Tensor  # int64 [B], including the root
     heads: Tensor
     relations: Tensor
     tags: Tensor
 
     def to(self, device: torch.device) -> "DependencyBatch":
-        """The same batch on another device."""
+        """Return the batch on another device."""
         return DependencyBatch(*(tensor.to(device) for tensor in vars(self).values()))
 
 
-class DependencyCorpus(Corpus):
-    """Numbered sentences that hand out batches by token budget, languages balanced."""
+class DependencyCorpus(SpanCorpus):
+    """Training sentences as ids, which are batched by a token budget, with languages balanced."""
 
     def __init__(self, sentences: list[Sentence], settings: Settings, balance: float) -> None:
         types = sorted({(s.lang, word) for s in sentences for word in ("", *s.words)})
@@ -109,7 +116,7 @@ class DependencyCorpus(Corpus):
             for name in ("relations", "tags")
         }
         self.balance = balance
-        self.word, self.chars = Speller(settings)(types)
+        self.word, self.chars = CharFeatures(settings)(types)
         self.types = [torch.tensor([row[s.lang, w] for w in ("", *s.words)]) for s in sentences]
         self.gold = [
             (
@@ -124,7 +131,7 @@ class DependencyCorpus(Corpus):
             self.members.setdefault(sentence.lang, []).append(i)
 
     def chosen(self, shuffle: random.Random) -> list[int]:
-        """The sentences of one epoch: those of small languages more than once."""
+        """Return the sentences of one epoch: those of small languages more than once."""
         sizes = {k: sum(len(self.types[i]) for i in v) for k, v in self.members.items()}
         found: list[int] = []
         for lang, members in self.members.items():
@@ -134,7 +141,7 @@ class DependencyCorpus(Corpus):
         return found
 
     def batch(self, members: list[int]) -> Any:
-        """The sentences `members` as one padded batch."""
+        """Return the sentences `members` as one padded batch."""
         gold = zip(*(self.gold[i] for i in members), strict=True)
         columns = (pad_sequence(list(column), True, -1) for column in gold)
         return DependencyBatch(*self.numbers(members), *columns)

@@ -1,15 +1,15 @@
-"""supar's sentence encoder in fused calls: same parameters, same numbers, a fraction of the time.
+"""supar's sentence encoder with fused LSTM calls: the same parameters and results, but faster.
 
-supar's `VariationalLSTM` walks a packed batch step by step in Python, and its `CharLSTM` reads
-every token of a batch. Here a layer is one library call a direction, over padded rows; the
-backward direction reads each row turned round within its own length,
+supar's `VariationalLSTM` iterates over a packed batch step by step in Python, and its `CharLSTM`
+reads every token of a batch. Here a layer is one call of torch's LSTM per direction, over padded
+rows; the backward direction reads each row reversed within its length,
 
-    reverse[b, t] = length_b − 1 − t   (t < length_b),   t beyond it,
+    reverse[b, t] = length_b − 1 − t   (t < length_b),   else t,
 
-so that padding never comes before a word; and characters are read once a word type.
-In training the dropouts are supar's (masks shared along the sentence), with the recurrent mask
-laid on the weights of a whole batch (Merity et al. 2018) because a fused call has no room for
-one a step.
+so that padding never precedes a word; and characters are read once per word type. In training,
+dropout is that of supar (masks shared along the sentence), except that the recurrent mask is
+applied to the weights of a whole batch (Merity et al. 2018), since a fused call cannot apply one
+per step.
 """
 
 from typing import Any
@@ -20,18 +20,22 @@ from torch.nn import functional as F
 
 
 def reverse_index(lengths: Tensor, width: int) -> Tensor:
-    """Position of each row read backwards within its length: int64 [B] -> int64 [B,width]."""
+    """Return positions that reverse each row within its length: int64 [B] -> int64 [B,width].
+
+    >>> reverse_index(torch.tensor([2, 3]), 3).tolist()
+    [[1, 0, 2], [2, 1, 0]]
+    """
     place = torch.arange(width, device=lengths.device)
     return torch.where(place < lengths[:, None], lengths[:, None] - 1 - place, place)
 
 
 def shared_mask(x: Tensor, p: float) -> Tensor:
-    """A dropout mask that is the same along the sentence: float [T,B,D] -> float [1,B,D]."""
+    """Draw a dropout mask that is constant along the sentence: float [T,B,D] -> float [1,B,D]."""
     return torch.empty_like(x[:1]).bernoulli_(1 - p) / (1 - p)
 
 
 def run_cell(cell: nn.LSTMCell, x: Tensor, recurrent: float) -> Tensor:
-    """One direction of one layer as a fused call: float [T,B,D] -> float [T,B,H]."""
+    """Run one direction of one layer as a fused call: float [T,B,D] -> float [T,B,H]."""
     zeros = x.new_zeros(1, x.shape[1], cell.hidden_size)
     weight_hh = F.dropout(cell.weight_hh, recurrent, recurrent > 0.0)
     weights = [cell.weight_ih, weight_hh, cell.bias_ih, cell.bias_hh]
@@ -40,9 +44,9 @@ def run_cell(cell: nn.LSTMCell, x: Tensor, recurrent: float) -> Tensor:
 
 
 def run_lstm(lstm: Any, x: Tensor, lengths: Tensor, recurrent: float = 0.0) -> Tensor:
-    """All layers of a supar VariationalLSTM over padded rows: float [B,T,D] -> float [B,T,2H].
+    """Run all layers of a supar VariationalLSTM on padded rows: float [B,T,D] -> float [B,T,2H].
 
-    Time comes first inside, as the library wants it; each layer reads its input both ways round.
+    Inside, time is the first dimension; each layer reads its input in both directions.
     """
     rows = torch.arange(len(x), device=x.device)[:, None]
     turn = (reverse_index(lengths, x.shape[1]) * len(x) + rows).T.flatten()
@@ -64,7 +68,7 @@ def run_lstm(lstm: Any, x: Tensor, lengths: Tensor, recurrent: float = 0.0) -> T
 
 
 def run_chars(chars: Any, types: Tensor) -> Tensor:
-    """supar's CharLSTM over word types: int64 [U,C] (pad-filled) -> float [U,D]."""
+    """Run supar's CharLSTM on word types: int64 [U,C] (padded) -> float [U,D]."""
     lengths = types.ne(chars.pad_index).sum(-1)
     x = chars.embed(types)
     turn = reverse_index(lengths, types.shape[1])[:, :, None]
@@ -84,7 +88,7 @@ def run_chars(chars: Any, types: Tensor) -> Tensor:
 
 
 def embed(model: Any, words: Tensor, chars: Tensor) -> Tensor:
-    """Word and character vectors side by side: int64 [B,T], float [B,T,C] -> float [B,T,D]."""
+    """Concatenate word and character vectors: int64 [B,T], float [B,T,C] -> float [B,T,D]."""
     known = words
     if hasattr(model, "pretrained"):
         known = words.masked_fill(words.ge(model.word_embed.num_embeddings), model.args.unk_index)
@@ -101,16 +105,23 @@ def embed(model: Any, words: Tensor, chars: Tensor) -> Tensor:
 def encode(
     model: Any, words: Tensor, chars: Tensor, lengths: Tensor, recurrent: float = 0.0
 ) -> Tensor:
-    """Vectors between the words: the fenceposts 0 … n of each sentence.
+    """Encode the fenceposts 0 … n between the words of each sentence.
 
-    words int64 [B,T+2] with a boundary on either side, chars float [B,T+2,C], lengths int64 [B]
-    with both boundaries counted -> float [B,T+1,2H].
+    Args:
+        model: supar's model.
+        words: Word ids with a boundary on either side, int64 [B,T+2].
+        chars: Character vectors, float [B,T+2,C].
+        lengths: Lengths including both boundaries, int64 [B].
+        recurrent: Dropout of the recurrent weights in training.
+
+    Returns:
+        Vectors of the fenceposts, float [B,T+1,2H].
     """
     x = run_lstm(model.encoder, embed(model, words, chars), lengths, recurrent)
     return fenceposts(model.encoder_dropout(x))
 
 
 def fenceposts(x: Tensor) -> Tensor:
-    """What was read before and after each place between words: float [B,T+2,H] -> [B,T+1,H]."""
+    """Combine forward and backward states at each fencepost: float [B,T+2,H] -> [B,T+1,H]."""
     ahead, behind = x.chunk(2, -1)
     return torch.cat((ahead[:, :-1], behind[:, 1:]), -1)

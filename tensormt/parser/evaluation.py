@@ -1,12 +1,12 @@
-"""Labelled bracket F1 and tag accuracy of predicted trees against gold ones.
+"""Labeled bracket F1 and tag accuracy of predicted trees.
 
     precision = matched / predicted,  recall = matched / gold,  F1 = 2 matched / (predicted + gold)
 
-A bracket is (start, end, label); the brackets of a sentence are compared as a multiset, as evalb
-does. The outer root (TOP) and the tags are left out: tags are counted apart, as accuracy over
-words. Two figures: `f1` counts every word and every label as it stands; `evalb` follows evalb's
-COLLINS.prm: words whose gold tag is punctuation are taken out before spans are numbered, and PRT
-counts as ADVP.
+A bracket is (start, end, label); the brackets of a sentence are compared as multisets, as evalb
+does. The outer root (TOP) and the tags are excluded; tags are evaluated separately, as accuracy
+over words. There are two F1 scores: `f1` counts all words and labels; `evalb` follows evalb's
+COLLINS.prm: words whose gold tag is punctuation are removed before spans are numbered, and PRT
+equals ADVP.
 """
 
 from collections import Counter
@@ -24,7 +24,7 @@ Bracket = tuple[int, int, str]
 
 
 def _brackets(trees: TreeBatch, counted: Tensor, equal: dict[str, str]) -> Counter[Bracket]:
-    """All brackets of a batch over words numbered through; counted int64 [n] is 0 or 1 a word."""
+    """All brackets of a batch, words numbered consecutively; counted int64 [n]: 0 or 1 per word."""
     nodes = trees.nodes
     leaf = nodes.word >= 0
     before = torch.cat((counted.new_zeros(1), counted.cumsum(0)))
@@ -45,10 +45,25 @@ def _tags(trees: TreeBatch) -> list[str]:
     return [trees.labels[label] for label in labels]
 
 
-def evaluate(predicted: TreeBatch, gold: TreeBatch) -> dict[str, float]:
-    """F1, evalb's F1 and tag accuracy, in percent, of trees over the same words."""
+def bracket_scores(predicted: TreeBatch, gold: TreeBatch) -> dict[str, float]:
+    """Compute F1, evalb's F1 and tag accuracy of trees over the same words.
+
+    Args:
+        predicted: Predicted trees.
+        gold: Gold trees.
+
+    Returns:
+        "f1", "evalb" and "tags", in percent.
+
+    Raises:
+        TensorMTError: If numbers of words differ.
+
+    >>> gold = TreeBatch.from_brackets(["(S (NP (DT the) (NN dog)) (VP (VBD ran)))"])
+    >>> bracket_scores(gold, gold)["f1"]
+    100.0
+    """
     if not torch.equal(predicted.tokens.cpu(), gold.tokens.cpu()):
-        raise TensorMTError("predicted and gold trees must be over the same words, line by line")
+        raise TensorMTError("predicted and gold trees must have the same words, line by line")
     predicted, gold = predicted.to("cpu"), gold.to("cpu")
     guess, truth = _tags(predicted), _tags(gold)
     every = torch.ones(len(truth), dtype=torch.int64)

@@ -1,8 +1,8 @@
-"""What parsers of other libraries share: segments in, the trees of those with text out.
+"""Base class of external parsers, those of other libraries.
 
-A library gives the words, heads and relations of sentences; those of a segment become one tree, the
-roots of later sentences hanging on that of the first. Segments go to the library in slices, so that
-a progress bar moves; blank ones have an empty tree and never get there.
+A library returns words, heads and relations of sentences; the sentences of a segment are joined to
+one tree, in which the roots of later sentences are children of the first root. Segments are parsed
+in batches, to update the progress bar; blank segments have an empty tree and are not parsed.
 """
 
 from abc import ABC, abstractmethod
@@ -14,11 +14,11 @@ from tensormt.trees.conllu import Sentences, join
 
 Segment = str | Sequence[str]
 
-_SLICE = 256  # segments between two steps of a progress bar
+_BATCH = 256  # segments between two updates of the progress bar
 
 
-class ForeignParser(ABC):
-    """A parser of another library: a subclass gives `fingerprint` and `analyse`."""
+class ExternalParser(ABC):
+    """A parser of another library; a subclass defines `fingerprint` and `analyze`."""
 
     kind = "dependency"
 
@@ -28,21 +28,29 @@ class ForeignParser(ABC):
         """Library, model and version."""
 
     @abstractmethod
-    def analyse(self, segments: list[Segment]) -> list[Any]:
-        """What the library makes of segments that hold text: `Sentences` each, or a bracketing."""
+    def analyze(self, segments: list[Segment]) -> list[Any]:
+        """Parse segments that are not blank: `Sentences` of each, or a bracketing."""
 
     def parse(
         self,
         segments: Sequence[str | Sequence[str] | None],
         progress: Callable[[int], object] | None = None,
     ) -> TreeBatch:
-        """Trees of segments, each raw text, a list of tokens, or None."""
+        """Parse segments.
+
+        Args:
+            segments: Texts, lists of tokens, or None for an empty tree.
+            progress: Called with numbers of parsed segments.
+
+        Returns:
+            One tree per segment.
+        """
         found: list[Any] = []
-        for start in range(0, len(segments), _SLICE):
-            part = segments[start : start + _SLICE]
-            texts: list[Segment] = [s for s in part if _holds_text(s)]  # type: ignore[misc]
-            made = iter(self.analyse(texts))
-            found += [next(made) if _holds_text(s) else None for s in part]
+        for start in range(0, len(segments), _BATCH):
+            part = segments[start : start + _BATCH]
+            texts: list[Segment] = [s for s in part if _has_text(s)]  # type: ignore[misc]
+            parsed = iter(self.analyze(texts))
+            found += [next(parsed) if _has_text(s) else None for s in part]
             if progress is not None:
                 progress(len(part))
         return self._batch(found)
@@ -57,6 +65,6 @@ class ForeignParser(ABC):
         return TreeBatch.from_heads(words, heads, relations)
 
 
-def _holds_text(segment: str | Sequence[str] | None) -> bool:
+def _has_text(segment: str | Sequence[str] | None) -> bool:
     tokens = [segment] if isinstance(segment, str) else segment or ()
     return any(token and not token.isspace() for token in tokens)

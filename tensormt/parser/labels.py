@@ -1,13 +1,13 @@
-"""Label scores at chosen spans only.
+"""Label scores of selected spans.
 
 supar's label score of a span is biaffine in vectors of its two ends,
 
     s(label) = [x;1]ᵀ W_label [y;1]
 
-and supar computes it for all n² spans of a sentence; a tree has 2n−1. Here the outer product of
-the two ends meets the flattened W_label in one matrix product over the chosen spans of a batch.
-A model that predicts tags scores a span one word wide against the labels that end in a tag, and a
-wider one against the others, so a word never goes without a tag.
+and supar computes it for all n² spans of a sentence; a tree has 2n−1. Here it is one matrix product
+of the outer products of the ends of selected spans and the flattened W_label. If the model predicts
+tags, spans of one word are labeled with labels that end in a tag, and longer ones with the other
+labels, so every word has a tag.
 """
 
 import torch
@@ -17,18 +17,18 @@ from torch.nn import functional as F
 from tensormt.kernels.backend import nonzero
 from tensormt.parser.decode import Slots
 
-ROWS = 256  # spans a product: the outer products of more would leave the cache
+ROWS = 256  # spans per product, so that outer products fit into the CPU cache
 
 
 def label_scores(weight: Tensor, left: Tensor, right: Tensor) -> Tensor:
-    """Biaffine scores: weight float [L,D+1,D+1], span ends float [S,D] -> float [S,L]."""
+    """Compute biaffine scores: weight float [L,D+1,D+1], span ends float [S,D] -> float [S,L]."""
     left, right = F.pad(left, (0, 1), value=1.0), F.pad(right, (0, 1), value=1.0)
     outer = (left[:, :, None] * right[:, None, :]).flatten(1)
     return outer @ weight.flatten(1).T
 
 
 def label_ids(label_set: Tensor, weight: Tensor, left: Tensor, right: Tensor) -> Tensor:
-    """The best of a set of labels for each span: int64 [L], [L,D+1,D+1], [S,D] -> int64 [S]."""
+    """Find the best label of a set for each span: int64 [L], [L,D+1,D+1], [S,D] -> int64 [S]."""
     best = [
         label_scores(weight, x, y).argmax(-1)
         for x, y in zip(torch.split(left, ROWS), torch.split(right, ROWS), strict=True)
@@ -36,17 +36,23 @@ def label_ids(label_set: Tensor, weight: Tensor, left: Tensor, right: Tensor) ->
     return label_set[torch.cat(best)]
 
 
-class Labeller:
-    """Chooses labels for the spans of a batch with the weight float [L,D+1,D+1] of a model."""
+class SpanLabeler:
+    """Labels the spans of a batch.
+
+    Args:
+        weight: Weight of the model, float [L,D+1,D+1].
+        narrow: Labels of spans of one word.
+        wide: Labels of longer spans.
+    """
 
     def __init__(self, weight: Tensor, narrow: list[int], wide: list[int]) -> None:
-        # a treebank without wider spans than words has no label for them: any will do
+        # a treebank in which all spans have one word has no wide labels: all are allowed
         every = list(range(len(weight)))
         self.sets = [torch.tensor(ids or every, device=weight.device) for ids in (narrow, wide)]
         self.weights = [weight.detach()[ids].contiguous() for ids in self.sets]
 
     def __call__(self, left: Tensor, right: Tensor, slots: Slots) -> Tensor:
-        """Label ids of all slots: float [B,T+1,D] twice, Slots -> int64 [B,P], 0 in padding."""
+        """Label all slots: span ends float [B,T+1,D], Slots -> int64 [B,P], 0 in padding."""
         row = torch.arange(len(left), device=left.device)[:, None] * left.shape[1]
         start = (row + slots.start).flatten()
         end = start + slots.width.flatten()

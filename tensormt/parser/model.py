@@ -1,20 +1,18 @@
-"""The one room that knows supar: its model, its fields and its checkpoints.
+"""supar's models, fields and checkpoints; the only module that imports supar.
 
-A stock supar CRF constituency parser (Zhang, Zhou and Li 2020) is a model plus the fields that
-turn words into ids. Both are rebuilt here from plain settings (a JSON object) and plain tensors,
-through supar's own classes, so that nothing needs to be unpickled; a checkpoint that supar itself
-saved is a pickle, which can run any code, and is opened only for a caller who trusts it.
+A supar CRF constituency parser (Zhang, Zhou and Li 2020) consists of a model and the fields that
+convert words to ids. Both are built here from settings (a JSON object) and tensors with supar's own
+classes, so nothing is unpickled; a checkpoint that supar saved is a pickle, which can execute
+arbitrary code, and is loaded only if the caller trusts it.
 
-The settings: `args` (of supar's model), `words` and `known` (how many of them have a trained
-embedding), `vectors` (size of the external embedding, 0 for none), `chars`, `fix_len`, `labels`,
-`narrow` (the labels that end in a tag; empty for a model that knows no tags) and `root`. Those of
-a biaffine dependency parser (Dozat and Manning 2017): `kind`, `args`, `words`, `chars`,
-`relations`, `languages` and `spelling` (see `tensormt.parser.char_features`).
+The settings: `args` (of supar's model), `words` and `known` (the number of those with a trained
+embedding), `vectors` (size of the external embedding, 0: none), `chars`, `fix_len`, `labels`,
+`narrow` (the labels that end in a tag; empty for a model without tags) and `root`. Those of a
+biaffine dependency parser (Dozat and Manning 2017): `kind`, `args`, `words`, `chars`, `relations`,
+`languages` and `spelling` (see `tensormt.parser.char_features`).
 """
 
-import warnings
 from collections import Counter
-from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -23,14 +21,14 @@ import torch
 from torch import Tensor
 
 from tensormt.errors import TensorMTError
-from tensormt.parser.skip_init import Unfilled
+from tensormt.parser.skip_init import SkipInit
 from tensormt.text.nltk_import import import_nltk
 
 Span = tuple[int, int, str]
 Settings = dict[str, Any]
 
 SPECIALS = ("<pad>", "<unk>", "<bos>", "<eos>")
-# what models of words and characters have in common; the indices are those of SPECIALS
+# arguments that all models of words and characters share; the indices are those of SPECIALS
 _FIXED: dict[str, Any] = {
     "feat": ["char"],
     "encoder": "lstm",
@@ -54,10 +52,12 @@ def _vocab(strings: list[str], unknown: int) -> Any:
     return Vocab(Counter(), 1, strings, unknown)
 
 
-def build(settings: Settings, training: bool = False) -> Any:
-    """A supar CRFConstituencyParser from plain settings, on the CPU.
+def build_constituency(settings: Settings, training: bool = False) -> Any:
+    """Build a supar CRFConstituencyParser from settings, on the CPU.
 
-    Its weights are fresh in training, else unfilled: they are to be loaded.
+    Args:
+        settings: Settings of the module docstring.
+        training: Whether weights are initialized; otherwise they must be loaded.
     """
     import_nltk()
     from supar.models.const import CRFConstituencyModel
@@ -83,7 +83,7 @@ def build(settings: Settings, training: bool = False) -> Any:
         eos_index=3,
         device="cpu",
     )
-    with nullcontext() if training else Unfilled():
+    with nullcontext() if training else SkipInit():
         model = CRFConstituencyModel(**args)
     if settings["vectors"]:
         model.load_pretrained(torch.zeros(len(settings["words"]), settings["vectors"]))
@@ -93,11 +93,11 @@ def build(settings: Settings, training: bool = False) -> Any:
 
 
 def build_dependency(settings: Settings, training: bool = False) -> Any:
-    """A supar BiaffineDependencyModel from plain settings, as `build`."""
+    """Build a supar BiaffineDependencyModel from settings, as `build_constituency`."""
     import_nltk()
     from supar.models.dep import BiaffineDependencyModel
 
-    with nullcontext() if training else Unfilled():
+    with nullcontext() if training else SkipInit():
         return BiaffineDependencyModel(
             **settings["args"],
             n_words=len(settings["words"]),
@@ -107,46 +107,31 @@ def build_dependency(settings: Settings, training: bool = False) -> Any:
         )
 
 
-def dependency_parser(
-    model: Any, settings: Settings, root: str, spelt: Callable[[str], list[str]]
-) -> Any:
-    """supar's own parser around a dependency model; `root` opens sentences, `spelt` spells."""
-    from supar.parsers.dep import BiaffineDependencyParser
-    from supar.utils import Config
-    from supar.utils.field import Field, RawField, SubwordField
-    from supar.utils.transform import CoNLL
-
-    pad, unk, *_ = SPECIALS
-    word = Field("words", pad=pad, unk=unk, bos=root, lower=True)
-    word.vocab = _vocab(settings["words"], 1)
-    char = SubwordField(
-        "chars", pad=pad, unk=unk, bos=root, fix_len=settings["spelling"] + 1, tokenize=spelt
-    )
-    char.vocab = _vocab(settings["chars"], 1)
-    arc = Field("arcs", bos=root, use_vocab=False, fn=CoNLL.get_arcs)
-    relation = Field("rels", bos=root)
-    relation.vocab = _vocab(settings["relations"], 0)
-    form = (word, RawField("texts"), char, None, None)
-    transform = CoNLL(FORM=form, CPOS=None, HEAD=arc, DEPREL=relation)
-    return BiaffineDependencyParser(Config(pad_index=0, device="cpu"), model, transform)
-
-
 def open_checkpoint(path: Path, trusted: bool) -> tuple[Any, Settings | None]:
-    """A parser that supar saved, and its settings where the fused encoder can run it.
+    """Load a parser that supar saved.
 
-    Settings are None for models that need supar's own encoding (transformers, dependencies).
+    Args:
+        path: The checkpoint.
+        trusted: Whether the pickle, which can execute arbitrary code, may be loaded.
+
+    Returns:
+        supar's parser, and its settings; None: the model needs supar's own encoder (transformers,
+        dependencies).
+
+    Raises:
+        TensorMTError: If the checkpoint is not trusted or cannot be loaded.
     """
     if not trusted:
         raise TensorMTError(
-            f"{path} is a pickle, and a pickle can run any code as it opens: "
-            "if you trust where it came from, set trusted=True",
+            f"{path} is a pickle, which can execute arbitrary code when it is loaded: "
+            "if you trust its origin, set trusted=True",
             options="trusted",
         )
     import dill  # type: ignore[import-untyped]
     import supar
 
     try:
-        # torch refuses pickles by default since 2.6; the caller has vouched for this one
+        # torch refuses pickles by default since 2.6; the caller trusts this one
         state = torch.load(path, map_location="cpu", pickle_module=dill, weights_only=False)
         name, args = state["name"], state["args"]
     except Exception as error:
@@ -155,12 +140,12 @@ def open_checkpoint(path: Path, trusted: bool) -> tuple[Any, Settings | None]:
         ) from error
     if name not in (KIND, DEPENDENCY):
         raise TensorMTError(
-            f"{path} holds a supar {name!r} parser: expected a {KIND!r} or {DEPENDENCY!r} one"
+            f"{path} contains a supar {name!r} parser: expected a {KIND!r} or {DEPENDENCY!r} one"
         )
     if not {"char", "bert"}.issuperset(args.feat or ()):
         raise TensorMTError(
-            f"{path} needs the features {args.feat}: a parser for text can have words, characters "
-            "and transformer features only"
+            f"{path} needs the features {args.feat}: only words, characters and transformers are "
+            "supported"
         )
     args.device = "cpu"
     kind = supar.PARSER[name]
@@ -174,7 +159,7 @@ def open_checkpoint(path: Path, trusted: bool) -> tuple[Any, Settings | None]:
 
 
 def _settings(parser: Any) -> Settings:
-    """The plain settings of a supar parser on words and characters."""
+    """The settings of a supar parser of words and characters."""
     word, char, *_ = parser.transform.WORD
     pretrained = getattr(parser.model, "pretrained", None)
     return {
@@ -191,7 +176,11 @@ def _settings(parser: Any) -> Settings:
 
 
 def supar_encode(parser: Any, sentences: list[list[str]], device: torch.device) -> Tensor:
-    """supar's own encoding, for what the fused encoder does not know: -> float [B,T+2,H]."""
+    """Encode sentences with supar, for models that the fused encoder does not support.
+
+    Returns:
+        Vectors float [B,T+2,H].
+    """
     form = parser.transform.FORM if parser.NAME == DEPENDENCY else parser.transform.WORD
     columns = [field for field in form if hasattr(field, "vocab")]
     words, *feats = [field.compose(field.transform(sentences)).to(device) for field in columns]
@@ -199,26 +188,8 @@ def supar_encode(parser: Any, sentences: list[list[str]], device: torch.device) 
     return x
 
 
-def supar_arcs(parser: Any, sentences: list[list[str]]) -> tuple[list[Any], list[Any]]:
-    """Heads and relations of supar's own `predict`, against which our path is measured."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        data = parser.predict(sentences, tree=True, proj=False, verbose=False)
-    heads = [[int(head) for head in row] for row in data.arcs]
-    return heads, [list(row) for row in data.rels]
-
-
-def supar_predict(parser: Any, sentences: list[list[str]], mbr: bool = True) -> list[Any]:
-    """supar's own `predict` as nltk trees: what the tensor path is measured against."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        data = parser.predict(sentences, mbr=mbr, verbose=False)
-    trees: list[Any] = data.trees
-    return trees
-
-
 def log_partition(scores: Tensor, lengths: Tensor) -> Tensor:
-    """Log partition function of supar's constituency CRF: float [B,T+1,T+1], int64 [B] -> [B]."""
+    """Compute the log partition function of supar's CRF: float [B,T+1,T+1], int64 [B] -> [B]."""
     from supar.structs import ConstituencyCRF
 
     result: Tensor = ConstituencyCRF(scores, lengths).log_partition
@@ -226,7 +197,7 @@ def log_partition(scores: Tensor, lengths: Tensor) -> Tensor:
 
 
 def _wrap(tree: Any) -> Any:
-    """`(DT the)` -> `(DT (_ the))`: the tag becomes the label of a span one word wide."""
+    """`(DT the)` -> `(DT (_ the))`: the tag becomes the label of a span of one word."""
     from nltk import Tree
 
     if not isinstance(tree[0], Tree):
@@ -237,13 +208,13 @@ def _wrap(tree: Any) -> Any:
 
 
 def read_tree(line: str) -> tuple[str, list[str], list[Span]]:
-    """Root label, words and binarised labelled spans (2n−1, tags included) of one bracketing."""
+    """Read a bracketing: root label, words, and the 2n−1 labeled spans of the binarized tree."""
     import nltk
     from supar.utils.transform import Tree
 
     tree = _wrap(nltk.Tree.fromstring(line))
     words = tree.leaves()
-    if len(tree) > 1:  # several sentences under the root: an inner node that holds no label
+    if len(tree) > 1:  # several sentences under the root: an inner node without a label
         tree = nltk.Tree(tree.label(), [nltk.Tree("|<>", list(tree))])
         spans = Tree.factorize(Tree.binarize(tree)[0])
         spans = [(i, j, "|<>" if label.startswith("|<>") else label) for i, j, label in spans]

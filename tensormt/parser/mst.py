@@ -1,13 +1,13 @@
-"""The best dependency tree with one root, of sentences whose best heads are none.
+"""Maximum spanning trees with one root, for sentences whose best heads are not a tree.
 
-Chu and Liu (1965), Edmonds (1967): every word takes its best head; a cycle becomes one word, whose
-arcs keep the score that the cycle as a whole has with them,
+Chu and Liu (1965), Edmonds (1967): every word takes its best head; a cycle is contracted to one
+node, whose arcs have the score
 
     s(cycle ← h) = max over words d of the cycle of s(d ← h) − s(d ← head of d in the cycle)
 
-until there is none. Where the best tree has several roots, each of them is tried as the only one
-and the best of these trees is taken, as supar does. Few sentences need any of this, so it runs on
-the host.
+until there is no cycle. If the best tree has several roots, each of them is tried as the only root,
+and the best of these trees is returned, as in supar. Few sentences need this, so it runs on the
+CPU.
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ from torch import Tensor
 
 
 def spanning_heads(scores: Tensor, lengths: Tensor) -> Tensor:
-    """Heads of the best trees with one root: float [B,T+1,T+1], int64 [B] -> int64 [B,T]."""
+    """Find the best trees with one root: float [B,T+1,T+1], int64 [B] -> heads int64 [B,T]."""
     table = scores.double().cpu().numpy()
     heads = np.zeros((len(table), table.shape[1] - 1), np.int64)
     for row, size in enumerate(lengths.tolist()):
@@ -25,7 +25,11 @@ def spanning_heads(scores: Tensor, lengths: Tensor) -> Tensor:
 
 
 def best_tree(scores: np.ndarray) -> np.ndarray:
-    """Head of every word, float [n+1,n+1] (dependent, head; 0 the root) -> int64 [n+1]."""
+    """Find the best tree: scores float [n+1,n+1] (dependent, head; 0: root) -> heads int64 [n+1].
+
+    >>> best_tree(np.array([[0.0, 0, 0], [1, 0, 3], [2, 3, 0]])).tolist()
+    [0, 2, 0]
+    """
     scores = scores.copy()
     np.fill_diagonal(scores, -np.inf)
     heads = _arborescence(scores)
@@ -45,7 +49,7 @@ def best_tree(scores: np.ndarray) -> np.ndarray:
 
 
 def _arborescence(scores: np.ndarray) -> np.ndarray:
-    """Head of every node in the best tree from node 0, however many arcs leave that."""
+    """Heads of the best tree from node 0, which may have several children."""
     heads: np.ndarray = scores.argmax(1)
     heads[0] = 0
     inside = _cycle(heads.tolist())
@@ -72,8 +76,8 @@ def _arborescence(scores: np.ndarray) -> np.ndarray:
 
 
 def _cycle(heads: list[int]) -> np.ndarray:
-    """The nodes of a cycle of heads, none where all lead to node 0."""
-    state = [0] * len(heads)  # number of the walk that came by
+    """The nodes of a cycle of heads; empty: there is none."""
+    state = [0] * len(heads)  # start of the walk that visited the node
     for start in range(1, len(heads)):
         node = start
         while node and not state[node]:

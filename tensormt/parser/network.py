@@ -1,9 +1,8 @@
-"""A parser's weights at work: word types to vectors, sentences to span scores and labels.
+"""The constituency network: word types to vectors, sentences to span scores, labels and nodes.
 
-Every word type of the input is numbered and read by characters once; a batch of sentences is then
-a table of type numbers. What follows never leaves the device: encoder, span scores, best trees,
-labels at their spans, nodes. Models that the fused encoder does not know (transformers) are
-encoded by supar itself, sentence strings in, and share all the rest.
+The character vector of every word type of the input is computed once; a batch of sentences is then
+a table of type ids. The encoder, span scores, best trees, labels and nodes stay on the device.
+Models that the fused encoder does not support (transformers) are encoded by supar.
 """
 
 from dataclasses import dataclass
@@ -16,11 +15,11 @@ from torch.nn import functional as F
 from tensormt.kernels.charts import marginals
 from tensormt.parser.decode import Forest, LabelTable, best_slots, to_forest
 from tensormt.parser.encoder import encode, fenceposts, run_chars
-from tensormt.parser.labels import Labeller
+from tensormt.parser.labels import SpanLabeler
 from tensormt.parser.model import Settings, supar_encode
 
 HEADS = (("span", "l"), ("span", "r"), ("label", "l"), ("label", "r"))
-TYPES = 1024  # word types that are read by characters at once
+TYPES = 1024  # word types per batch of the character LSTM
 
 
 @dataclass(frozen=True)
@@ -34,9 +33,31 @@ class Lexicon:
     word: Tensor | None = None
     chars: Tensor | None = None
 
+    def sentences(self, rows: Tensor, lengths: Tensor) -> list[list[str]]:
+        """Return the words of sentences, given types int64 [B,T] and lengths int64 [B]."""
+        pairs = zip(rows.tolist(), lengths.tolist(), strict=True)
+        return [[self.types[i] for i in row[:length]] for row, length in pairs]
+
+
+def character_vectors(model: Any, chars: Tensor, device: torch.device) -> Tensor:
+    """Compute the character vectors of word types: int64 [U,C], padded with 0 -> float [U,D]."""
+    order = chars.ne(0).sum(-1).argsort()  # words of similar length together: less padding
+    parts = []
+    for rows in torch.split(order, TYPES):
+        block = chars[rows]
+        block = block[:, : int(block.ne(0).sum(-1).max())].to(device)
+        parts.append(run_chars(model.char_embed, block))
+    joined = torch.cat(parts)
+    vectors = torch.empty_like(joined)
+    vectors[order.to(device)] = joined
+    return vectors
+
 
 def number_types(types: list[str], settings: Settings) -> tuple[Tensor, Tensor]:
-    """Word ids int64 [U+2] and characters int64 [U+2,C] (0 fills up) of types and boundaries."""
+    """Return word ids int64 [U+2] and characters int64 [U+2,C], padded with 0.
+
+    The last two rows are the boundaries of a sentence.
+    """
     word_ids = {word: i for i, word in enumerate(settings["words"])}
     char_ids = {char: i for i, char in enumerate(settings["chars"])}
     limit = settings["fix_len"]
@@ -47,8 +68,15 @@ def number_types(types: list[str], settings: Settings) -> tuple[Tensor, Tensor]:
     return torch.tensor(word, device="cpu"), torch.tensor(filled, device="cpu")
 
 
-class Network:
-    """A supar constituency model on a device, run over batches of sentences."""
+class ConstituencyNetwork:
+    """A supar constituency model on a device.
+
+    Args:
+        parser: supar's parser.
+        settings: Settings of the fused encoder; None: supar's own encoder is used.
+        device: Device.
+        tagged: Whether the model predicts tags.
+    """
 
     kind = "constituency"
 
@@ -63,8 +91,8 @@ class Network:
         narrow = every if inside is None else [i for i in every if labels[i] in inside]
         wide = every if inside is None else [i for i in every if labels[i] not in inside]
         self.table = LabelTable(labels, parser.transform.root, tagged, device)
-        self.labeller = Labeller(self.model.label_attn.weight, narrow, wide)
-        # the four small layers on top of the encoder are one product here
+        self.labeller = SpanLabeler(self.model.label_attn.weight, narrow, wide)
+        # the four small layers on top of the encoder are computed as one product
         layers = [getattr(self.model, f"{part}_mlp_{side}") for part, side in HEADS]
         self.sizes = [layer.linear.out_features for layer in layers]
         self.slope = layers[0].activation.negative_slope
@@ -72,25 +100,17 @@ class Network:
         self.bias = torch.cat([layer.linear.bias for layer in layers]).detach()
 
     def lexicon(self, types: list[str]) -> Lexicon:
-        """Number word types and read their characters."""
+        """Compute ids and character vectors of word types."""
         if self.settings is None:
             return Lexicon(types)
         word, chars = number_types(types, self.settings)
-        order = chars.ne(0).sum(-1).argsort()  # short words together: less padding
-        parts = []
-        for rows in torch.split(order, TYPES):
-            block = chars[rows]
-            block = block[:, : int(block.ne(0).sum(-1).max())].to(self.device)
-            parts.append(run_chars(self.model.char_embed, block))
-        vectors = torch.empty_like(torch.cat(parts))
-        vectors[order.to(self.device)] = torch.cat(parts)
+        vectors = character_vectors(self.model, chars, self.device)
         return Lexicon(types, word.to(self.device), vectors)
 
     def posts(self, lexicon: Lexicon, rows: Tensor, lengths: Tensor) -> Tensor:
-        """Vectors between words: types int64 [B,T] (-1 fills up), [B] -> float [B,T+1,H]."""
+        """Encode fenceposts: types int64 [B,T] (-1: padding), [B] -> float [B,T+1,H]."""
         if lexicon.word is None or lexicon.chars is None:
-            pairs = zip(rows.tolist(), lengths.tolist(), strict=True)
-            sentences = [[lexicon.types[i] for i in row[:length]] for row, length in pairs]
+            sentences = lexicon.sentences(rows, lengths)
             return fenceposts(supar_encode(self.parser, sentences, self.device))
         first = len(lexicon.types)
         types = F.pad(rows, (1, 1), value=-1)
@@ -100,14 +120,14 @@ class Network:
         return encode(self.model, words, lexicon.chars[types], lengths + 2)
 
     def heads(self, posts: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Span scores float [B,T+1,T+1], label vectors of left and right ends float [B,T+1,D]."""
+        """Compute span scores float [B,T+1,T+1] and label vectors of both ends float [B,T+1,D]."""
         x = F.leaky_relu(F.linear(posts, self.weight, self.bias), self.slope)
         span_left, span_right, left, right = torch.split(x, self.sizes, -1)
         return self.model.span_attn(span_left, span_right), left, right
 
     @torch.inference_mode()
     def parse(self, lexicon: Lexicon, rows: Tensor, lengths: Tensor, mbr: bool = True) -> Forest:
-        """Trees of sentences: types int64 [B,T] (-1 fills up), int64 [B] -> Forest."""
+        """Parse sentences: types int64 [B,T] (-1: padding), int64 [B] -> Forest."""
         scores, left, right = self.heads(self.posts(lexicon, rows, lengths))
         slots = best_slots(marginals(scores, lengths) if mbr else scores, lengths)
         return to_forest(slots, self.labeller(left, right, slots), self.table)

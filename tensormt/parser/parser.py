@@ -1,12 +1,12 @@
-"""Parser: text or tokens in, a TreeBatch out.
+"""Parser: converts text or tokens to a TreeBatch.
 
     segments → sentences → tokens → batches → span scores → best trees → labels → nodes → segments
 
-Sentences are sorted by length and batched by a token budget; the nodes of all batches are put
-back in input order by one permutation and the sentences of a segment are joined under one root.
-The root is kept only where it has several children, as when brackets are read. Dependency models
-walk the same way; their words are those of a language (`lang`), and the later sentences of a
-segment hang on the root of the first.
+Sentences are sorted by length and batched by a token budget; the nodes of all batches are restored
+to input order by one permutation, and the sentences of a segment are joined under one root. The
+root is kept only if it has several children, as when brackets are read. Dependency models use the
+same steps, with the tokenization of a language (`lang`); the roots of later sentences of a segment
+are attached to the root of the first.
 """
 
 import warnings
@@ -25,10 +25,10 @@ from tensormt.errors import TensorMTError
 from tensormt.kernels.backend import argsort, nonzero, owners, repeat
 from tensormt.kernels.nodes import Nodes
 from tensormt.options import describe
-from tensormt.parser.char_features import scripts
+from tensormt.parser.char_features import known_scripts
 from tensormt.parser.decode import Forest
-from tensormt.parser.dependency import DependencyNetwork, join
-from tensormt.parser.network import Network
+from tensormt.parser.dependency import DependencyNetwork, join_sentences
+from tensormt.parser.network import ConstituencyNetwork
 from tensormt.text import sentences as splitting
 from tensormt.text.dictionary import Dictionary
 from tensormt.text.words import Words, letters_of
@@ -36,9 +36,9 @@ from tensormt.trees.batch import TreeBatch
 from tensormt.trees.conllu import LATER
 from tensormt.validation import boolean, integer, optional, validate
 
-AnyNetwork = Network | DependencyNetwork
+AnyNetwork = ConstituencyNetwork | DependencyNetwork
 
-CUBIC = 10**8  # words³ of a batch: 130 MB for the shares of splits
+CUBIC = 10**8  # largest words³ of a batch: 130 MB for the probabilities of splits
 DEFAULT = Path(__file__).with_name("english")
 LARGE = Path(__file__).with_name("english_large")
 UNIVERSAL = Path(__file__).with_name("ud")
@@ -52,13 +52,22 @@ _RULES = validate(
 
 
 class Parser:
-    """A supar parser on one device.
+    """A supar parser on one device; use `Parser.load`.
 
-    split: cut segments into sentences; max_length: tokens of a sentence before it is cut;
-    mbr: trees of least risk (supar's default), else those with the best score, which is faster;
-    `load` takes what the model's settings say where it is not given;
-    batch_tokens: size of a batch, which changes the speed and never the trees (None: chosen for
-    the device).
+    Args:
+        network: Network, or a function that makes it, called when the first text is parsed.
+        name: Name in the fingerprint.
+        hyphens: Whether words are split at hyphens, as in the treebank.
+        split: Whether segments are split into sentences.
+        max_length: Tokens of a sentence above which it is split.
+        mbr: Whether trees minimize the Bayes risk (supar's default); otherwise they have the best
+            score, which is faster.
+        batch_tokens: Tokens per batch, which has no effect on trees; None: chosen for the device.
+        kind: Kind of the trees, "constituency" or "dependency".
+        rules: Rules of tokenization and sentence splitting; None: those of the Penn treebank.
+
+    >>> Parser.load("default").kind
+    'constituency'
     """
 
     @_RULES
@@ -75,11 +84,7 @@ class Parser:
         kind: str = "constituency",
         rules: splitting.Rules | None = None,
     ) -> None:
-        """`network` may be a function that makes it: called when the first text is parsed.
 
-        rules: how text is read, as English of the Penn treebank where not given; kind: of the
-        trees.
-        """
         self._network, self.name, self.hyphens = network, name, hyphens
         self.kind = getattr(network, "kind", kind)
         self.rules = splitting.Penn(hyphens) if rules is None else rules
@@ -101,29 +106,43 @@ class Parser:
         mbr: bool | None = None,
         batch_tokens: int | None = None,
     ) -> "Parser":
-        """An embedded model ("default", "ud"), a folder of `train-parser`, or a supar checkpoint.
+        """Load a parser; weights are read when the first text is parsed.
 
-        "default" is the English parser of constituents, small and fast; "english-large" takes four
-        times as long for half a point of F1; with another language, `lang="de"`, it is
-        "ud", the parser of dependencies in many languages. A supar checkpoint is a pickle and is
-        opened only with `trusted=True`. device: None is the CPU, "auto" is CUDA where there is one.
-        The weights of a folder are read when the first text is parsed.
+        Args:
+            name: "default", the small English constituency parser, or "ud" if `lang` is another
+                language; "english-large", which has half a point of F1 more and takes four times as
+                long; "ud", the dependency parser of many languages; a folder of `train-parser`; or
+                a supar checkpoint.
+            trusted: Whether a supar checkpoint, a pickle that can execute arbitrary code, may be
+                loaded.
+            device: Device; None: CPU, "auto": CUDA if available.
+            lang: Language of the text, for parsers of several languages.
+            split: Whether segments are split into sentences.
+            max_length: Tokens of a sentence above which it is split.
+            mbr: Whether trees minimize the Bayes risk; None: as in the settings of the model.
+            batch_tokens: Tokens per batch; None: chosen for the device.
+
+        Raises:
+            TensorMTError: If there is no such parser, it is damaged, or it lacks the language.
+
+        >>> Parser.load("ud", lang="de").fingerprint.partition("-")[0]
+        'ud'
         """
         from tensormt.parser import checkpoint, model
 
         if not isinstance(name, str | PathLike) or "\0" in str(name):
             raise TensorMTError(
-                f"a parser is named by 'default', 'ud' or a path, got {describe(name)}"
+                f"the name of a parser is 'default', 'ud' or a path, got {describe(name)}"
             )
-        path, asked = _place(name, lang), lang
+        path, requested = _location(name, lang), lang
         where = resolve_device(device)
         network: AnyNetwork | Callable[[], AnyNetwork]
         reading: dict[str, Any] = {"kind": "constituency"}
         if path.is_dir():
-            settings = checkpoint.settings(path)
+            settings = checkpoint.load_settings(path)
             mbr = bool(settings.get("mbr", True)) if mbr is None else mbr
             digest = checkpoint.digest(path / checkpoint.WEIGHTS, path / checkpoint.SETTINGS)
-            if settings["format"] == checkpoint.UNIVERSAL:
+            if settings["format"] == checkpoint.DEPENDENCY_FORMAT:
                 lang = _language(settings["languages"], lang, path)
                 reading = {"kind": "dependency", "rules": Words(lang)}
                 digest += f":{lang}" if lang else ""
@@ -133,14 +152,14 @@ class Parser:
                 raise _no_language(path, lang)
 
             def network() -> AnyNetwork:
-                loaded = checkpoint.load(path, settings)
+                loaded = checkpoint.load_model(path, settings)
                 try:
-                    if settings["format"] == checkpoint.UNIVERSAL:
+                    if settings["format"] == checkpoint.DEPENDENCY_FORMAT:
                         relations = settings["relations"]
                         return DependencyNetwork(loaded, relations, where, settings, lang or "")
-                    return Network(loaded, settings, where, bool(settings["narrow"]))
+                    return ConstituencyNetwork(loaded, settings, where, bool(settings["narrow"]))
                 except (KeyError, TypeError, ValueError, IndexError, RuntimeError) as error:
-                    raise checkpoint.damaged(path, error) from error
+                    raise checkpoint.damaged_error(path, error) from error
 
         elif path.is_file():
             if lang is not None:
@@ -151,39 +170,39 @@ class Parser:
                 names = parser.transform.DEPREL.vocab.itos
                 network = DependencyNetwork(parser.model, names, where, parser=parser)
             else:
-                network = Network(parser, plain, where, False)
+                network = ConstituencyNetwork(parser, plain, where, False)
         else:
             raise TensorMTError(
-                f"no parser at {str(name)!r}: give 'default', 'ud', a folder made by "
+                f"no parser at {str(name)!r}: use 'default', 'ud', a folder of "
                 "'tensormt train-parser' or a supar checkpoint"
             )
         mbr = mbr is not False
         rules = {"split": split, "max_length": max_length, "mbr": mbr, "batch_tokens": batch_tokens}
         made = cls(network, f"{path.name}-{digest}", **rules, **reading)  # type: ignore[arg-type]
-        made._origin = (name, trusted, where, {"lang": asked, **rules})
+        made._origin = (name, trusted, where, {"lang": requested, **rules})
         return made
 
     @property
     def network(self) -> AnyNetwork:
-        """The weights at work, made when they are first asked for."""
-        if not isinstance(self._network, Network | DependencyNetwork):
+        """The network, whose weights are loaded at the first use."""
+        if not isinstance(self._network, ConstituencyNetwork | DependencyNetwork):
             self._network = self._network()
         return self._network
 
     @property
     def batch_tokens(self) -> int:
-        """Tokens of a batch: as asked, or what suits the device."""
+        """Tokens per batch."""
         return self._batch_tokens or (2500 if self.network.device.type == "cpu" else 10_000)
 
     def __reduce__(self) -> Any:
-        """For pickling: a parser that was loaded goes by its name."""
+        """Pickle the name only, if the parser was made by `load`."""
         if self._origin is None:
             return super().__reduce__()
-        return _again, (*self._origin,)
+        return _reload, (*self._origin,)
 
     @property
     def fingerprint(self) -> str:
-        """What makes the trees, in short: name and hash of the model, and the text rules."""
+        """Name and hash of the model, and the options that determine the trees."""
         rules = f"{'split' if self.split else 'whole'}:{self.max_length}"
         return f"{self.name}+{rules}{'' if self.mbr else '+best'}"
 
@@ -192,18 +211,35 @@ class Parser:
         segments: Sequence[str | Sequence[str] | None],
         progress: Callable[[int], object] | None = None,
     ) -> TreeBatch:
-        """Trees of segments, each raw text (str), a list of tokens, or None for no segment.
+        """Parse segments.
 
-        An empty segment has an empty tree. `progress` hears how many more segments are done, in
-        proportion to their sentences (which are parsed in order of length).
+        Args:
+            segments: Texts, lists of tokens, or None for a missing segment.
+            progress: Called with numbers of parsed segments, in proportion to their sentences
+                (which are parsed in the order of length).
+
+        Returns:
+            One tree per segment; that of an empty or missing segment is empty.
+
+        Raises:
+            TensorMTError: If a segment is something else.
         """
+        return self._parse(segments, self.split, progress)
+
+    def parse_sentences(self, sentences: Sequence[Sequence[str]]) -> TreeBatch:
+        """Parse tokenized sentences, which are not split: one tree per list of tokens."""
+        return self._parse(sentences, False, None)
+
+    def _parse(
+        self, segments: Any, split: bool, progress: Callable[[int], object] | None
+    ) -> TreeBatch:
         segments = _segments(segments)
-        sentences = splitting.prepare(segments, self.split, self.rules, self.max_length)
+        sentences = splitting.prepare(segments, split, self.rules, self.max_length)
         if sentences.cut:
             warnings.warn(
                 f"{sentences.cut} sentences have more than {self.max_length} tokens: "
                 "they were cut, parsed in parts and joined",
-                stacklevel=2,
+                stacklevel=3,
             )
         device = self.network.device
         flat = [token for sentence in sentences.tokens for token in sentence]
@@ -211,14 +247,15 @@ class Parser:
         sizes = [len(sentence) for sentence in sentences.tokens]
         lengths = torch.tensor(
             sizes, dtype=torch.int64, device="cpu"
-        )  # batches are cut on the host
-        forest = self._forest(ids, words, lengths, _Share(progress, len(lengths), len(segments)))
+        )  # batches are made on the CPU
+        done = _SegmentProgress(progress, len(lengths), len(segments))
+        forest = self._forest(ids, words, lengths, done)
         segment = torch.tensor(sentences.segment, dtype=torch.int64, device=device)
         if isinstance(self.network, DependencyNetwork):
             self._check_script(ids, words, lengths)
             arcs = Dictionary(self.network.relations)
             later = arcs.strings.index(LATER)
-            nodes = join(forest, segment, sentences.segments, ids.to(device), later)
+            nodes = join_sentences(forest, segment, sentences.segments, ids.to(device), later)
             return TreeBatch.from_nodes(nodes, words, words, "dependency", relations=arcs)
         starts = (lengths.cumsum(0) - lengths).to(device)
         nodes = _join(
@@ -227,26 +264,26 @@ class Parser:
         return TreeBatch.from_nodes(nodes, Dictionary(self.network.table.names), words)
 
     def _check_script(self, ids: Tensor, words: Dictionary, lengths: Tensor) -> None:
-        """Warn of sentences most of whose words are in a script that the model never saw."""
+        """Warn if most words of a sentence are in a script that is not in the training data."""
         settings = self.network.settings
         if settings is None or not len(ids):
             return
-        seen = scripts(settings, self.network.lang)  # type: ignore[union-attr]
+        seen = known_scripts(settings, self.network.lang)  # type: ignore[union-attr]
         of_word = [letters_of(word) for word in words.strings]
-        strange = torch.tensor([bool(name) and name not in seen for name in of_word])[ids]
+        unseen = torch.tensor([bool(name) and name not in seen for name in of_word])[ids]
         lettered = torch.tensor([bool(name) for name in of_word])[ids]
         owner = owners(lengths)
         counts = torch.zeros(2, len(lengths)).index_add(
-            1, owner, torch.stack((strange, lettered)).float()
+            1, owner, torch.stack((unseen, lettered)).float()
         )
         mostly = int((2 * counts[0] > counts[1]).sum())
         if mostly:
             names = sorted({name for name in of_word if name and name not in seen})
             warnings.warn(
                 f"{mostly} of {len(lengths)} sentences are in a script ({', '.join(names)}) that "
-                f"{self.name} never saw ({', '.join(sorted(seen))}): their trees are guesses; name "
-                "the language (lang), or another parser",
-                stacklevel=3,
+                f"{self.name} was not trained on ({', '.join(sorted(seen))}): their trees are "
+                "unreliable; set the language (lang), or use another parser",
+                stacklevel=4,
             )
 
     def _forest(
@@ -254,7 +291,7 @@ class Parser:
         ids: Tensor,
         words: Dictionary,
         lengths: Tensor,
-        share: "_Share",
+        done: "_SegmentProgress",
     ) -> Forest:
         """Nodes of all sentences in input order, from token ids int64 [n] and lengths int64 [S]."""
         device = self.network.device
@@ -272,12 +309,12 @@ class Parser:
             inside = place < sizes[:, None]
             rows = torch.where(inside, tokens[cells.clamp(max=len(ids) - 1)], -1)
             parts.append(self.network.parse(lexicon, rows, sizes, self.mbr))
-            share(len(members))
+            done(len(members))
         return _reorder(parts, order.to(device))
 
 
-def _place(name: str | PathLike[str], lang: str | None) -> Path:
-    """Where a parser lies; an embedded one is named, or follows from the language."""
+def _location(name: str | PathLike[str], lang: str | None) -> Path:
+    """The path of a parser; that of an embedded one follows from its name and the language."""
     if name == "ud" or (name == "default" and lang not in (None, "en")):
         return UNIVERSAL
     embedded = {"default": DEFAULT, "english": DEFAULT, "english-large": LARGE}
@@ -285,16 +322,16 @@ def _place(name: str | PathLike[str], lang: str | None) -> Path:
 
 
 def _language(known: list[str], lang: str | None, path: Path) -> str:
-    """The language that a dependency parser is to read: the one asked for, or its only one."""
+    """The language of a dependency parser: the requested one, or its only one."""
     if lang is None and len(known) < 2:
         return known[0] if known else ""
     if lang not in known or lang is None:
         wanted = "a language" if lang is None else f"the language {lang!r}"
         raise TensorMTError(
-            f"the parser {path.name} needs {wanted} among those that it learnt: choose from "
-            f"{', '.join(known)}, or name another parser (docs/languages.md)"
+            f"the parser {path.name} needs {wanted} among those of its training data: choose from "
+            f"{', '.join(known)}, or use another parser (docs/languages.md)"
             if known
-            else f"the parser {path.name} learnt one language without a name: leave lang out",
+            else f"the parser {path.name} has one language without a name: omit lang",
             options="lang parser" if known else "lang",
         )
     return lang
@@ -302,16 +339,16 @@ def _language(known: list[str], lang: str | None, path: Path) -> str:
 
 def _no_language(path: Path, lang: str) -> TensorMTError:
     return TensorMTError(
-        f"lang is {lang!r}: the parser {path} reads one language as it is: leave lang out, or take "
-        "the parser ud",
+        f"lang is {lang!r}: the parser {path} has one language only: omit lang, or use the parser "
+        "ud",
         options="lang parser",
     )
 
 
 def _segments(given: Any) -> list[Any]:
-    """Segments as a list of texts, of lists of tokens, and of None."""
+    """Check segments and return them as a list of texts, lists of tokens, and None."""
     if isinstance(given, str | bytes):
-        raise TensorMTError("expected a list of segments, got one string: put it in a list")
+        raise TensorMTError("expected a list of segments, got one string: pass a list")
     segments = as_list(given, "segments")
     for number, segment in enumerate(segments, 1):
         tokens = segment if isinstance(segment, list | tuple) else [segment or ""]
@@ -324,19 +361,19 @@ def _segments(given: Any) -> list[Any]:
     return segments
 
 
-def _again(name: Any, trusted: bool, device: torch.device, rules: dict[str, Any]) -> Parser:
-    """A parser loaded once more, elsewhere."""
+def _reload(name: Any, trusted: bool, device: torch.device, rules: dict[str, Any]) -> Parser:
+    """Load a pickled parser."""
     return Parser.load(name, trusted, device, **rules)
 
 
-class _Share:
-    """Turns sentences done into segments done for a progress bar."""
+class _SegmentProgress:
+    """Converts numbers of parsed sentences to numbers of segments for a progress bar."""
 
     def __init__(
         self, progress: Callable[[int], object] | None, sentences: int, segments: int
     ) -> None:
         self.progress, self.sentences, self.segments = progress, sentences, segments
-        self.done = self.told = 0
+        self.done = self.reported = 0
         if progress is not None and not sentences:
             progress(segments)
 
@@ -344,14 +381,14 @@ class _Share:
         self.done += sentences
         share = self.segments * self.done // self.sentences
         if self.progress is not None:
-            self.progress(share - self.told)
-        self.told = share
+            self.progress(share - self.reported)
+        self.reported = share
 
 
 def _batches(order: Tensor, lengths: Tensor, budget: int) -> list[Tensor]:
-    """Sentences in rising length, cut so that a padded batch holds about `budget` tokens.
+    """Batches of sentences in ascending length, of about `budget` tokens with padding.
 
-    Decoding is cubic in the length of a sentence, so long ones come in smaller batches.
+    Decoding is cubic in the length of a sentence, so batches of long ones are smaller.
     """
     sizes = lengths[order].tolist()
     bounds = [0]
@@ -364,7 +401,7 @@ def _batches(order: Tensor, lengths: Tensor, budget: int) -> list[Tensor]:
 
 
 def _reorder(parts: list[Forest], order: Tensor) -> Forest:
-    """The sentences of several forests, number `order[k]` being the k-th, in order of number."""
+    """The sentences of several forests in input order; the k-th is sentence `order[k]`."""
     counts = torch.cat([part.counts for part in parts])
     starts = counts.cumsum(0) - counts
     back = argsort(order)
@@ -381,9 +418,10 @@ def _reorder(parts: list[Forest], order: Tensor) -> Forest:
 def _join(
     forest: Forest, segment: Tensor, segments: int, starts: Tensor, ids: Tensor, root: int
 ) -> Nodes:
-    """The sentences of each segment under one root, where there is more than one top node.
+    """Join the sentences of each segment under a root, if there is more than one top node.
 
-    segment int64 [S] rises; starts int64 [S] first token of a sentence; ids int64 [n] word ids.
+    segment int64 [S], ascending; starts int64 [S]: first token of each sentence; ids int64 [n]:
+    word ids.
     """
     device = segment.device
     owner = owners(forest.counts)
@@ -394,7 +432,7 @@ def _join(
     lengths = zeros.index_add(0, segment, forest.counts) + rooted
     offsets = torch.cat((zeros[:1], lengths.cumsum(0))) if segments else zeros.new_zeros(1)
     before = forest.counts.cumsum(0) - forest.counts  # nodes of earlier sentences
-    shift = before + rooted.cumsum(0)[segment]  # and of roots, this segment's among them
+    shift = before + rooted.cumsum(0)[segment]  # and roots, including that of this segment
     place = torch.arange(len(owner), device=device) + rooted.cumsum(0)[of_node]
 
     size = len(owner) + int(rooted.sum())

@@ -1,7 +1,7 @@
-"""Recipes: the settings of a training run, with a line of help each (they are options too).
+"""Recipes: the hyperparameters of training, each with a line of help (they are also options).
 
-`Recipe` is that of constituency parsers, `DependencyRecipe` that of dependency parsers; what both
-have is named alike.
+`Recipe` is that of constituency parsers, `DependencyRecipe` that of dependency parsers; they share
+the fields of `BaseRecipe`.
 """
 
 import math
@@ -11,118 +11,116 @@ from typing import Any
 from tensormt.errors import TensorMTError
 from tensormt.options import Integer, Number, Option
 
-SIZE = 10_000  # of a layer
+SIZE = 10_000  # largest size of a layer
 MANY = 10**9
 
 
 def option(default: Any, text: str, low: float, high: float, above: bool = False) -> Any:
-    """A dataclass field with a line of help and its range; `above`: without the lower end."""
+    """A dataclass field with a line of help and its range; `above`: the lower bound is excluded."""
     return field(default=default, metadata={"help": text, "range": (low, high, above)})
 
 
-def check(recipe: Any) -> None:
-    """Raise unless every setting is in its range."""
-    for entry in fields(recipe):
-        low, high, above = entry.metadata["range"]
-        known: Option = (
-            Integer("", low, high, name=entry.name, default=entry.default)
-            if isinstance(entry.default, int)
-            else Number("", low, high, above, name=entry.name, default=entry.default)
-        )
-        try:
-            known.check(getattr(recipe, entry.name))
-        except TensorMTError as error:
-            raise TensorMTError(str(error), options=entry.name) from None
+def override(name: str, default: Any) -> Any:
+    """A field of `BaseRecipe` with another default."""
+    return field(default=default, metadata=BaseRecipe.__dataclass_fields__[name].metadata)
 
 
 @dataclass(frozen=True)
-class Recipe:
-    """What a training run is made of; every field is an option of `tensormt train-parser`."""
+class BaseRecipe:
+    """The hyperparameters that both kinds of parsers have.
+
+    Raises:
+        TensorMTError: If a value is out of range.
+    """
 
     epochs: int = option(60, "passes over the training trees", 1, 100_000)
-    tokens: int = option(1500, "tokens a batch", 1, MANY)
+    tokens: int = option(1500, "tokens per batch", 1, MANY)
     rate: float = option(2e-3, "highest learning rate of Adam", 0, 1, above=True)
-    warmup: int = option(200, "batches until the highest rate", 1, MANY)
+    warmup: int = option(200, "batches of linear warm-up", 1, MANY)
     average: float = option(0.999, "decay of the running average of the weights", 0, 1)
     clip: float = option(5.0, "norm at which gradients are clipped", 0, math.inf, above=True)
-    dropout: float = option(0.33, "dropout of embeddings, LSTM inputs and heads", 0, 0.99)
+    dropout: float = option(0.33, "dropout of LSTM inputs and output layers", 0, 0.99)
     recurrent: float = option(0.2, "dropout of the recurrent weights", 0, 0.99)
-    embedding: int = option(100, "size of word vectors (as pretrained ones have it)", 1, SIZE)
+    embedding: int = option(100, "size of word vectors (that of pretrained ones)", 1, SIZE)
     characters: int = option(100, "size of a word's character vector", 2, SIZE)
-    hidden: int = option(256, "LSTM size, each direction", 1, SIZE)
+    hidden: int = option(256, "LSTM size per direction", 1, SIZE)
     layers: int = option(3, "LSTM layers", 1, 100)
-    span: int = option(250, "size of the span head", 1, SIZE)
-    label: int = option(56, "size of the label head", 1, SIZE)
-    min_count: int = option(2, "times a word must be seen to have a vector of its own", 1, MANY)
+    min_count: int = option(2, "occurrences of a word that has its own vector", 1, MANY)
     seed: int = option(1, "seed of weights, dropout and order", 0, 2**63 - 1)
 
     def __post_init__(self) -> None:
-        check(self)
+        for entry in fields(self):
+            low, high, above = entry.metadata["range"]
+            known: Option = (
+                Integer("", low, high, name=entry.name, default=entry.default)
+                if isinstance(entry.default, int)
+                else Number("", low, high, above, name=entry.name, default=entry.default)
+            )
+            try:
+                known.check(getattr(self, entry.name))
+            except TensorMTError as error:
+                raise TensorMTError(str(error), options=entry.name) from None
 
     def model(self) -> dict[str, Any]:
-        """The arguments of supar's model."""
+        """Return the arguments of supar's model."""
         return {
-            **_encoder(self),
-            "n_span_mlp": self.span,
-            "n_label_mlp": self.label,
+            "n_embed": self.embedding,
+            "n_pretrained": self.embedding,
+            "n_feat_embed": self.characters,
+            "n_char_embed": self.characters // 2,
+            "n_char_hidden": self.characters,
+            "n_lstm_hidden": self.hidden,
+            "n_lstm_layers": self.layers,
             "embed_dropout": self.dropout,
+            "encoder_dropout": self.dropout,
+            "mlp_dropout": self.dropout,
         }
 
 
 @dataclass(frozen=True)
-class DependencyRecipe:
-    """What a training run on CoNLL-U is made of; every field is an option of `train-parser`."""
+class Recipe(BaseRecipe):
+    """The hyperparameters of a constituency parser.
 
-    epochs: int = option(20, "passes over the training trees", 1, 100_000)
-    tokens: int = option(600, "tokens a batch", 1, MANY)
-    rate: float = option(2e-3, "highest learning rate of Adam", 0, 1, above=True)
-    beta: float = option(0.95, "decay of Adam's second moment", 0, 1)
-    warmup: int = option(100, "batches until the highest rate", 1, MANY)
-    decay: float = option(0.5, "share of the run, at its end, in which the rate falls", 0, 1)
-    average: float = option(0.998, "decay of the running average of the weights", 0, 1)
-    clip: float = option(5.0, "norm at which gradients are clipped", 0, math.inf, above=True)
-    spread: float = option(0.05, "standard deviation of fresh word vectors", 0, 10)
-    embed_dropout: float = option(0.33, "dropout of embeddings", 0, 0.99)
-    dropout: float = option(0.25, "dropout of LSTM inputs and heads", 0, 0.99)
-    recurrent: float = option(0.1, "dropout of the recurrent weights", 0, 0.99)
-    embedding: int = option(100, "size of word vectors", 1, SIZE)
-    characters: int = option(100, "size of a word's character vector", 2, SIZE)
-    hidden: int = option(200, "LSTM size, each direction", 1, SIZE)
-    layers: int = option(3, "LSTM layers", 1, 100)
-    arc: int = option(256, "size of the arc head", 1, SIZE)
-    relation: int = option(80, "size of the relation head", 1, SIZE)
-    tags: float = option(0.5, "weight of the universal tags in the loss", 0, 100)
-    balance: float = option(
-        0.3, "0: languages as they are, 1: all read as often as the largest", 0, 1
-    )
-    min_count: int = option(3, "times a word must be seen to have a vector of its own", 1, MANY)
-    min_chars: int = option(3, "times a character must be seen to be known", 1, MANY)
-    spelling: int = option(20, "characters of a word that are read, from both its ends", 2, 1000)
-    seed: int = option(1, "seed of weights, dropout and order", 0, 2**63 - 1)
+    >>> Recipe(epochs=10).model()["n_span_mlp"]
+    250
+    """
 
-    def __post_init__(self) -> None:
-        check(self)
+    span: int = option(250, "size of the span layer", 1, SIZE)
+    label: int = option(56, "size of the label layer", 1, SIZE)
 
     def model(self) -> dict[str, Any]:
-        """The arguments of supar's model."""
-        return {
-            **_encoder(self),
-            "n_arc_mlp": self.arc,
-            "n_rel_mlp": self.relation,
-            "embed_dropout": self.embed_dropout,
-        }
+        """Return the arguments of supar's model."""
+        return {**super().model(), "n_span_mlp": self.span, "n_label_mlp": self.label}
 
 
-def _encoder(recipe: Recipe | DependencyRecipe) -> dict[str, Any]:
-    """The arguments of supar's models that both recipes have: sizes of the encoder, dropout."""
-    return {
-        "n_embed": recipe.embedding,
-        "n_pretrained": recipe.embedding,
-        "n_feat_embed": recipe.characters,
-        "n_char_embed": recipe.characters // 2,
-        "n_char_hidden": recipe.characters,
-        "n_lstm_hidden": recipe.hidden,
-        "n_lstm_layers": recipe.layers,
-        "encoder_dropout": recipe.dropout,
-        "mlp_dropout": recipe.dropout,
-    }
+@dataclass(frozen=True)
+class DependencyRecipe(BaseRecipe):
+    """The hyperparameters of a dependency parser.
+
+    >>> DependencyRecipe().epochs
+    20
+    """
+
+    epochs: int = override("epochs", 20)
+    tokens: int = override("tokens", 600)
+    warmup: int = override("warmup", 100)
+    average: float = override("average", 0.998)
+    dropout: float = override("dropout", 0.25)
+    recurrent: float = override("recurrent", 0.1)
+    hidden: int = override("hidden", 200)
+    min_count: int = override("min_count", 3)
+    beta: float = option(0.95, "decay of Adam's second moment", 0, 1)
+    decay: float = option(0.5, "last part of training, in which the rate falls", 0, 1)
+    spread: float = option(0.05, "standard deviation of initial word vectors", 0, 10)
+    embed_dropout: float = option(0.33, "dropout of embeddings", 0, 0.99)
+    arc: int = option(256, "size of the arc layer", 1, SIZE)
+    relation: int = option(80, "size of the relation layer", 1, SIZE)
+    tags: float = option(0.5, "weight of the universal tags in the loss", 0, 100)
+    balance: float = option(0.3, "0: languages as they are, 1: all as often as the largest", 0, 1)
+    min_chars: int = option(3, "occurrences of a character that has its own id", 1, MANY)
+    word_chars: int = option(20, "characters of a word that are read, at both ends", 2, 1000)
+
+    def model(self) -> dict[str, Any]:
+        """Return the arguments of supar's model."""
+        more = {"n_arc_mlp": self.arc, "n_rel_mlp": self.relation}
+        return {**super().model(), **more, "embed_dropout": self.embed_dropout}

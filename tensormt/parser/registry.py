@@ -1,10 +1,10 @@
-"""Parsers by name: ours, and those of other libraries.
+"""Parsers by name: those of the package, and external ones.
 
-    default            the embedded English parser of constituents
-    ud:de              the embedded parser of dependencies, German (also: ud with lang="de")
+    default            the embedded English constituency parser
+    ud:de              the embedded dependency parser, German (also: ud with lang="de")
     spacy:MODEL        a spaCy pipeline, by its name or folder
-    stanza:LANG[:DIR]  a Stanza pipeline, with its models in DIR where they are not at home
-                       (stanza-constituency:… for its brackets)
+    stanza:LANG[:DIR]  a Stanza pipeline, with its models in DIR or else Stanza's default folder
+                       (stanza-constituency:… for constituency trees)
     PATH               a folder of `train-parser`, or a supar checkpoint
 
 All of them have a fingerprint, the kind of their trees, and `parse`.
@@ -23,22 +23,22 @@ from tensormt.trees.batch import TreeBatch
 
 @runtime_checkable
 class TextParser(Protocol):
-    """Text to trees, for a CachedParser."""
+    """The interface of parsers."""
 
     @property
     def kind(self) -> str:
-        """Of the trees: constituency or dependency."""
+        """The kind of the trees: constituency or dependency."""
 
     @property
     def fingerprint(self) -> str:
-        """What makes the trees, in short."""
+        """Name and version of everything that determines the trees."""
 
     def parse(
         self,
         segments: Sequence[str | Sequence[str] | None],
         progress: Callable[[int], object] | None = None,
     ) -> TreeBatch:
-        """Trees of segments; `progress` hears how many more are done."""
+        """Parse segments; `progress` is called with numbers of parsed segments."""
 
 
 def open_parser(
@@ -49,7 +49,20 @@ def open_parser(
     lang: str | None = None,
     **rules: Any,
 ) -> TextParser:
-    """The parser of a name; `rules` are those of `Parser.load`.
+    """Open a parser by name.
+
+    Args:
+        name: Name of the module docstring, or a path.
+        trusted: Whether a supar checkpoint, a pickle that can execute any code, may be loaded.
+        device: Device; None: CPU, "auto": CUDA if available.
+        lang: Language of the text, for parsers of several languages.
+        rules: Further arguments of `Parser.load`.
+
+    Returns:
+        The parser; weights of embedded parsers are loaded when the first text is parsed.
+
+    Raises:
+        TensorMTError: If there is no such parser, or its library or language is missing.
 
     >>> open_parser("default", split=False).fingerprint.partition("-")[0]
     'english'
@@ -58,7 +71,7 @@ def open_parser(
     if library in ("spacy", "stanza", "stanza-constituency"):
         if lang is not None:
             raise TensorMTError(
-                f"lang is {lang!r}, but the parser {name} has a language of its own: leave one out",
+                f"lang is {lang!r}, but the parser {name} has its own language: omit lang",
                 options="lang parser",
             )
         if library == "spacy":
@@ -72,7 +85,7 @@ def open_parser(
     if library == "ud" and rest:
         if lang not in (None, rest):
             raise TensorMTError(
-                f"the parser {name} and lang {lang!r} disagree: give one of them",
+                f"the parser {name} and lang {lang!r} disagree: use one of them",
                 options="lang parser",
             )
         name, lang = "ud", rest

@@ -1,5 +1,6 @@
-"""Loading without what is thrown away: supar fills new layers with orthogonal weights (a QR
-decomposition each), and stored ones would replace them at once.
+"""Construction of models without initialization, if weights are loaded afterwards.
+
+supar initializes layers with orthogonal weights, which needs a QR decomposition of each.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 
-class Unfilled(TorchFunctionMode):
-    """Within it new layers are not filled: their weights are whatever memory held.
+class SkipInit(TorchFunctionMode):
+    """Context manager in which weights of new layers are not initialized.
 
-    Random numbers are not drawn, and the generator stays as it was.
+    No random numbers are drawn, so the state of the generator does not change.
     """
 
     def __torch_function__(

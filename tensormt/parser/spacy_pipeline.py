@@ -1,7 +1,7 @@
-"""Dependency trees of a spaCy pipeline: `--parser spacy:de_core_news_sm`, or a folder.
+"""Dependency trees of a spaCy pipeline: parser `spacy:de_core_news_sm`, or a folder.
 
-The pipeline cuts text into tokens and sentences itself. Tokens that are white space are left out;
-what would hang on one hangs on its head. Parts that trees do not need (names, lemmas) are not run.
+The pipeline does tokenization and sentence splitting. White-space tokens are removed, and their
+children are attached to their heads. Components that are not needed (entities) are disabled.
 """
 
 from pathlib import Path
@@ -9,14 +9,21 @@ from typing import Any
 
 from tensormt.errors import TensorMTError
 from tensormt.parser import checkpoint
-from tensormt.parser.external import ForeignParser, Segment
+from tensormt.parser.external import ExternalParser, Segment
 from tensormt.trees.conllu import Sentences
 
 _UNUSED = ("ner", "entity_linker", "entity_ruler", "lemmatizer", "attribute_ruler", "textcat")
 
 
-class SpacyParser(ForeignParser):
-    """A spaCy pipeline with a dependency parser, by the name of its package or its folder."""
+class SpacyParser(ExternalParser):
+    """A spaCy pipeline with a dependency parser.
+
+    Args:
+        model: Name of the pipeline's package, or its folder.
+
+    Raises:
+        TensorMTError: If spaCy or the pipeline is missing, or the pipeline has no parser.
+    """
 
     def __init__(self, model: str) -> None:
         self.model = model
@@ -28,21 +35,21 @@ class SpacyParser(ForeignParser):
             ) from None
         if not model:
             raise TensorMTError(
-                "the parser spacy needs the name of a pipeline: write spacy:de_core_news_sm"
+                "the parser spacy needs the name of a pipeline: use e.g. spacy:de_core_news_sm"
             )
         try:
             self._pipeline = spacy.load(model)
         except (OSError, ValueError, ImportError) as error:
             cause = " ".join(str(error).split())[:200]
             raise TensorMTError(
-                f"spaCy has no pipeline {model!r} that it can load ({cause}): bring it with "
-                f"'python -m spacy download {model}', or give its folder"
+                f"spaCy cannot load the pipeline {model!r} ({cause}): install it with "
+                f"'python -m spacy download {model}', or use the path of its folder"
             ) from None
         parts = self._pipeline.pipe_names
         if "parser" not in parts:
             raise TensorMTError(
                 f"the spaCy pipeline {model!r} has no dependency parser (it has "
-                f"{', '.join(parts) or 'no parts'}): take one that has"
+                f"{', '.join(parts) or 'no components'}): use another pipeline"
             )
         for name in set(parts).intersection(_UNUSED):
             self._pipeline.disable_pipe(name)
@@ -54,11 +61,11 @@ class SpacyParser(ForeignParser):
 
     @property
     def fingerprint(self) -> str:
-        """Pipeline, its version, spaCy's version; a hash where the pipeline is a folder."""
+        """Pipeline, its version, spaCy's version; and a hash if the pipeline is a folder."""
         return self._fingerprint
 
-    def analyse(self, segments: list[Segment]) -> list[Any]:
-        """The sentences of segments, in spaCy's own batches."""
+    def analyze(self, segments: list[Segment]) -> list[Any]:
+        """Return the sentences of segments."""
         from spacy.tokens import Doc
 
         def document(segment: Segment) -> Any:
@@ -70,12 +77,12 @@ class SpacyParser(ForeignParser):
         return [_sentences(doc) for doc in self._pipeline.pipe(map(document, segments))]
 
     def __reduce__(self) -> Any:
-        """For pickling: by its name."""
+        """Pickle the name of the pipeline only."""
         return SpacyParser, (self.model,)
 
 
 def _sentences(document: Any) -> Sentences:
-    """The sentences of one document without its white space."""
+    """The sentences of one document, without white-space tokens."""
     found = Sentences.none()
     for sentence in document.sents:
         tokens = [token for token in sentence if not token.is_space]
@@ -89,7 +96,7 @@ def _sentences(document: Any) -> Sentences:
 
 
 def _head(token: Any) -> int:
-    """The nearest head that is a word; -1 at the root."""
+    """The nearest head that is not white space; -1: root."""
     while token.head.i != token.i:
         token = token.head
         if not token.is_space:
@@ -98,6 +105,6 @@ def _head(token: Any) -> int:
 
 
 def _one_root(heads: list[int]) -> list[int]:
-    """Heads with the roots after the first hung on that one (a root may have been white space)."""
+    """Heads in which later roots are attached to the first (a root may have been white space)."""
     root = heads.index(0) + 1
     return [head or (0 if number == root else root) for number, head in enumerate(heads, 1)]

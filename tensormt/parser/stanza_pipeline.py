@@ -1,8 +1,8 @@
-"""Trees of a Stanza pipeline: `--parser stanza:de`, `stanza:de:FOLDER` with the models elsewhere.
+"""Trees of a Stanza pipeline: parser `stanza:de`, or `stanza:de:FOLDER` with the models in FOLDER.
 
-`stanza:` gives dependencies over Stanza's words (multi-word tokens taken apart),
-`stanza-constituency:` brackets, for the languages whose pipeline has them. The pipeline cuts text
-into tokens and sentences itself; nothing is downloaded.
+`stanza:` gives dependency trees over Stanza's words (multi-word tokens are split),
+`stanza-constituency:` constituency trees, for languages that have them. The pipeline does
+tokenization and sentence splitting; nothing is downloaded.
 """
 
 from typing import Any
@@ -10,12 +10,21 @@ from typing import Any
 from tensormt.devices import resolve_device
 from tensormt.errors import TensorMTError
 from tensormt.parser import checkpoint
-from tensormt.parser.external import ForeignParser, Segment
+from tensormt.parser.external import ExternalParser, Segment
 from tensormt.trees.conllu import Sentences
 
 
-class StanzaParser(ForeignParser):
-    """A Stanza pipeline, by its language and, where wanted, the folder of its models."""
+class StanzaParser(ExternalParser):
+    """A Stanza pipeline.
+
+    Args:
+        model: LANG or LANG:FOLDER, the language and the folder of its models.
+        device: Device.
+        kind: Kind of the trees, "dependency" or "constituency".
+
+    Raises:
+        TensorMTError: If Stanza or the models are missing.
+    """
 
     def __init__(self, model: str, device: Any = None, kind: str = "dependency") -> None:
         self.model, self.kind = model, kind
@@ -50,11 +59,11 @@ class StanzaParser(ForeignParser):
                 verbose=False,
                 **more,
             )
-        except Exception as error:  # Stanza has many names for a model that is not there
+        except Exception as error:  # Stanza raises many types of errors for a missing model
             folder = f", model_dir={self._folder!r}" if self._folder else ""
             cause = " ".join(str(error).split())[:200]
             raise TensorMTError(
-                f"Stanza cannot load its models of {self._lang!r} ({cause}): bring them with "
+                f"Stanza cannot load its models of {self._lang!r} ({cause}): download them with "
                 f'python -c "import stanza; stanza.download({self._lang!r}{folder})"'
             ) from None
 
@@ -66,8 +75,8 @@ class StanzaParser(ForeignParser):
         kind = "" if self.kind == "dependency" else "-constituency"
         return f"stanza{kind}:{self._lang}-{self._digest}+stanza-{stanza.__version__}"
 
-    def analyse(self, segments: list[Segment]) -> list[Any]:
-        """The sentences of segments, all of them in one call."""
+    def analyze(self, segments: list[Segment]) -> list[Any]:
+        """Return the sentences of segments."""
         from stanza.models.common.doc import Document
 
         texts = [s if isinstance(s, str) else " ".join(s) for s in segments]
@@ -76,12 +85,12 @@ class StanzaParser(ForeignParser):
         return [read(document) for document in documents]
 
     def __reduce__(self) -> Any:
-        """For pickling: by its name."""
+        """Pickle the name of the pipeline only."""
         return StanzaParser, (self.model, self._device, self.kind)
 
 
 def sentences_of(document: Any) -> Sentences:
-    """Words, heads and relations of a Stanza document."""
+    """Return words, heads and relations of a Stanza document."""
     found = Sentences.none()
     for sentence in document.sentences:
         words = sentence.words
@@ -91,6 +100,6 @@ def sentences_of(document: Any) -> Sentences:
 
 
 def brackets_of(document: Any) -> str:
-    """The bracketing of a Stanza document, its sentences under one root."""
+    """Return the bracketing of a Stanza document, its sentences under one root."""
     trees = [str(sentence.constituency) for sentence in document.sentences]
     return trees[0] if len(trees) == 1 else f"(TOP {' '.join(trees)})"

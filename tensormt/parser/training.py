@@ -1,11 +1,11 @@
-"""Training of the constituency parser: the CRF loss, averaged weights, checkpoints, resume.
+"""Training: the CRF loss of the constituency parser, averaged weights, checkpoints, resuming.
 
     loss = −Σ_b log p(tree_b) / Σ_b n_b  +  mean over gold spans of −log p(label | span)
 
-as in supar (Zhang, Zhou and Li 2020), made cheap: labels are scored at the 2n−1 gold spans only
-(not in all n² cells), the LSTMs run fused, and in bfloat16 where the processor has it. The weights
-that are evaluated and kept are a running average of the trained ones (Polyak and Juditsky 1992);
-the learning rate falls to zero along a cosine.
+as in supar (Zhang, Zhou and Li 2020), but faster: labels are scored at the 2n−1 gold spans only
+(not in all n² cells), and the LSTMs are fused and use bfloat16 if the CPU supports it. The weights
+that are evaluated and saved are a running average of the trained ones (Polyak and Juditsky 1992);
+the learning rate follows a cosine to zero.
 """
 
 import math
@@ -22,8 +22,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from tensormt.parser import model as supar_model
-from tensormt.parser.batching import Batch, Corpus
-from tensormt.parser.checkpoint import dequantise, quantise
+from tensormt.parser.batching import SpanBatch, SpanCorpus
+from tensormt.parser.checkpoint import dequantize, quantize
 from tensormt.parser.encoder import encode, run_chars
 from tensormt.parser.labels import label_scores
 from tensormt.parser.model import Settings
@@ -32,12 +32,12 @@ from tensormt.parser.recipe import Recipe
 
 @cache
 def has_bfloat16() -> bool:
-    """Whether this processor multiplies bfloat16 in hardware."""
+    """Return whether this CPU multiplies bfloat16 in hardware."""
     return bool(torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())
 
 
-def loss(model: Any, batch: Batch, recurrent: float) -> Tensor:
-    """supar's training loss of one batch, float []."""
+def span_loss(model: Any, batch: SpanBatch, recurrent: float) -> Tensor:
+    """Compute supar's training loss of one batch, float []."""
     kind = batch.words.device.type
     with torch.autocast(kind, torch.bfloat16, enabled=kind != "cpu" or has_bfloat16()):
         chars = F.embedding(batch.types, run_chars(model.char_embed, batch.chars))
@@ -52,16 +52,30 @@ def loss(model: Any, batch: Batch, recurrent: float) -> Tensor:
     return total
 
 
-def rate_at(step: int, steps: int, recipe: Recipe) -> float:
-    """Learning rate: a short linear rise, then a cosine down to zero."""
+def cosine_rate(step: int, steps: int, recipe: Recipe) -> float:
+    """Return the learning rate: linear warm-up, then a cosine to zero.
+
+    >>> recipe = Recipe(rate=1.0, warmup=2)
+    >>> cosine_rate(0, 100, recipe) < cosine_rate(1, 100, recipe), cosine_rate(100, 100, recipe)
+    (True, 0.0)
+    """
     rise = min(1.0, (step + 1) / recipe.warmup)
     return recipe.rate * rise * 0.5 * (1 + math.cos(math.pi * min(1.0, step / steps)))
 
 
-class Run(ABC):
-    """One training run in a folder; a run that was killed goes on from its last epoch.
+class Trainer(ABC):
+    """A training run in a folder, which can be resumed after its last complete epoch.
 
-    A subclass makes the model and says the loss of a batch.
+    A subclass builds the model and defines the loss and the learning rate.
+
+    Args:
+        model: supar's model.
+        settings: Its settings.
+        recipe: Hyperparameters.
+        folder: Folder of the parser and the checkpoint.
+        device: Device.
+        more: Weights besides those of the model, for training only.
+        beta: Decay of Adam's second moment.
     """
 
     def __init__(
@@ -74,7 +88,7 @@ class Run(ABC):
         more: Sequence[Tensor] = (),
         beta: float = 0.9,
     ) -> None:
-        """`more`: weights beside the model's, for training only; `beta` of Adam's second moment."""
+
         self.settings, self.recipe, self.folder, self.device = settings, recipe, folder, device
         self.model = model.to(device)
         self.weights = [p for p in self.model.parameters() if p.requires_grad] + list(more)
@@ -86,16 +100,20 @@ class Run(ABC):
 
     @abstractmethod
     def loss(self, batch: Any) -> Tensor:
-        """The loss of one batch, float []."""
+        """Return the loss of one batch, float []."""
 
     @abstractmethod
     def rate(self, done: int, batches: int) -> float:
-        """The learning rate after some of the batches of this epoch."""
+        """Return the learning rate after `done` of the batches of this epoch."""
 
-    def train_epoch(self, corpus: Corpus, tick: Callable[[int], object]) -> float:
-        """One pass over the corpus; `tick` hears how many sentences each batch held."""
+    def train_epoch(self, corpus: SpanCorpus, progress: Callable[[int], object]) -> float:
+        """Train for one epoch; `progress` is called with the number of sentences of each batch.
+
+        Returns:
+            The mean loss of the batches.
+        """
         recipe = self.recipe
-        shuffle = random.Random(f"{recipe.seed}/{self.epoch}")  # a resumed run sees the same order
+        shuffle = random.Random(f"{recipe.seed}/{self.epoch}")  # the same order in a resumed run
         plan = corpus.plan(recipe.tokens, shuffle)
         total = torch.zeros((), dtype=torch.float64)
         self.model.train()
@@ -111,7 +129,7 @@ class Run(ABC):
             keep = min(recipe.average, (1 + self.step) / (10 + self.step))
             torch._foreach_lerp_(self.averaged, [p.detach() for p in self.weights], 1 - keep)
             total += value.detach().double().cpu()
-            tick(len(members))
+            progress(len(members))
         self.epoch += 1
         return float(total) / len(plan)
 
@@ -123,7 +141,7 @@ class Run(ABC):
             mean.copy_(kept)
 
     def save(self) -> None:
-        """Write the checkpoint of this epoch, whole or not at all."""
+        """Write the checkpoint of this epoch atomically."""
         state = {
             "weights": [p.detach() for p in self.weights],
             "averaged": self.averaged,
@@ -139,7 +157,7 @@ class Run(ABC):
         os.replace(temporary, self.folder / "checkpoint.pt")
 
     def resume(self) -> bool:
-        """Take up the checkpoint in the folder; False where there is none."""
+        """Load the checkpoint of the folder; returns False if there is none."""
         path = self.folder / "checkpoint.pt"
         if not path.exists():
             return False
@@ -154,8 +172,16 @@ class Run(ABC):
         return True
 
 
-class Trainer(Run):
-    """A run of the constituency parser."""
+class ConstituencyTrainer(Trainer):
+    """Trains a constituency parser.
+
+    Args:
+        settings: Settings of the model.
+        recipe: Hyperparameters.
+        folder: Folder of the parser and the checkpoint.
+        vectors: External word vectors by word; empty: none.
+        device: Device.
+    """
 
     def __init__(
         self,
@@ -166,25 +192,25 @@ class Trainer(Run):
         device: torch.device,
     ) -> None:
         torch.manual_seed(recipe.seed)
-        self.parser = supar_model.build(settings, training=True)
+        self.parser = supar_model.build_constituency(settings, training=True)
         if vectors:
-            self._place(vectors, self.parser.model, settings)
+            self._set_vectors(vectors, self.parser.model, settings)
         super().__init__(self.parser.model, settings, recipe, folder, device)
 
-    def loss(self, batch: Batch) -> Tensor:
-        """supar's training loss."""
-        return loss(self.model, batch, self.recipe.recurrent)
+    def loss(self, batch: SpanBatch) -> Tensor:
+        """Return supar's training loss."""
+        return span_loss(self.model, batch, self.recipe.recurrent)
 
     def rate(self, done: int, batches: int) -> float:
-        """A cosine over all epochs."""
-        return rate_at(self.step, self.recipe.epochs * batches, self.recipe)
+        """Return the rate of a cosine over all epochs."""
+        return cosine_rate(self.step, self.recipe.epochs * batches, self.recipe)
 
     @staticmethod
-    def _place(vectors: dict[str, list[float]], model: Any, settings: Settings) -> None:
-        """Put external vectors into the model, scaled to unit variance as supar does."""
+    def _set_vectors(vectors: dict[str, list[float]], model: Any, settings: Settings) -> None:
+        """Copy external vectors to the model, scaled to unit variance as in supar."""
         index = {word: i for i, word in enumerate(settings["words"])}
         table = model.pretrained.weight.data
         rows = torch.tensor([index[word] for word in vectors])
         table[rows] = torch.tensor(list(vectors.values()))
         table /= table.std()
-        table.copy_(dequantise(*quantise(table)))  # trained on what will be kept
+        table.copy_(dequantize(*quantize(table)))  # the values that are saved

@@ -1,4 +1,4 @@
-"""The one function that chooses the source of trees: a parser with its cache, or given trees."""
+"""Selection of the source of trees: a parser with its cache, or given trees."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""A treebank as training material: words and labelled spans, vocabularies, batches.
+"""Constituency treebanks for training: words and labeled spans, word vectors, vocabularies.
 
-Every bracketing becomes its words and the 2n−1 spans of its left-binarised tree; the tag of a
-word is (the end of) the label of the span one word wide, so one model predicts tags and brackets
-alike. Words are looked up in lower case, characters keep their case.
+A bracketing is converted to its words and the 2n−1 spans of its left-binarized tree; the tag of a
+word is (the end of) the label of the span of that word, so one model predicts tags and brackets.
+Words are looked up in lower case, characters keep their case.
 """
 
 import math
@@ -19,14 +19,25 @@ from tensormt.parser.model import SPECIALS, Span, read_tree
 
 @dataclass(frozen=True)
 class Example:
-    """One sentence: its words and the spans (start, end, label) of its binarised tree."""
+    """One sentence: its words and the spans (start, end, label) of its binarized tree."""
 
     words: list[str]
     spans: list[Span]
 
 
 def read_treebank(path: Path, max_length: int | None = None) -> tuple[str, list[Example]]:
-    """The root label and the sentences of a file with one bracketing a line."""
+    """Read a file with one bracketing per line.
+
+    Args:
+        path: The file.
+        max_length: Largest number of words of a sentence; None: no limit.
+
+    Returns:
+        The most frequent root label, and the sentences.
+
+    Raises:
+        TensorMTError: If a line is not a bracketing, or there is none.
+    """
     examples, roots = [], Counter[str]()
     for number, line in enumerate(files.lines(str(path)), 1):
         if not line.strip():
@@ -35,7 +46,7 @@ def read_treebank(path: Path, max_length: int | None = None) -> tuple[str, list[
             root, words, spans = read_tree(line)
         except (ValueError, IndexError, AttributeError, TypeError, RecursionError):
             raise TensorMTError(
-                f"{path}, line {number}: expected one Penn-style bracketing a line, "
+                f"{path}, line {number}: expected one Penn-style bracketing per line, "
                 f"got {line[:60]!r}"
             ) from None
         roots[root] += 1
@@ -47,7 +58,11 @@ def read_treebank(path: Path, max_length: int | None = None) -> tuple[str, list[
 
 
 def read_vectors(path: Path) -> dict[str, list[float]]:
-    """Word vectors from text, `word x₁ x₂ …` a line (first wins where words repeat)."""
+    """Read word vectors from text, `word x₁ x₂ …` per line; the first one of repeated words counts.
+
+    Raises:
+        TensorMTError: If a line is invalid or there is none.
+    """
     vectors: dict[str, list[float]] = {}
     size = 0
     for number, line in enumerate(files.lines(str(path)), 1):
@@ -69,14 +84,14 @@ def _finite(numbers: list[str], where: str) -> list[float]:
     except ValueError:
         found = [math.nan]
     if not all(map(math.isfinite, found)):
-        raise TensorMTError(f"{where}: expected a word and finite numbers behind it")
+        raise TensorMTError(f"{where}: expected a word followed by finite numbers")
     return found
 
 
 def vocabularies(
     examples: list[Example], vectors: Iterable[str] = (), min_count: int = 2
 ) -> dict[str, Any]:
-    """Word, character and label lists in supar's order (the `settings` that supar needs)."""
+    """Return the words, characters and labels of the settings (`tensormt.parser.model`)."""
     words = Counter(word.lower() for example in examples for word in example.words)
     chars = {char for example in examples for word in example.words for char in word}
     labels = {label for example in examples for _, _, label in example.spans}
@@ -91,5 +106,5 @@ def vocabularies(
 
 
 def narrow_labels(examples: list[Example]) -> set[str]:
-    """Labels seen on spans one word wide: those that end in a tag."""
+    """Return the labels of spans of one word: those that end in a tag."""
     return {label for example in examples for i, j, label in example.spans if j == i + 1}

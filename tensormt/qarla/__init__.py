@@ -1,7 +1,7 @@
-"""QARLA: combine similarity metrics without weights, and judge them without human scores.
+"""QARLA: combine similarity metrics without weights, and evaluate them without human scores.
 
-QUEEN rates a text, KING a set of metrics, JACK a set of peers (Amigó et al. 2005); see `measures`
-for the definitions and what was decided where the paper leaves a choice.
+QUEEN scores a text, KING a set of metrics, JACK a set of peers (Amigó et al. 2005); `measures` has
+the definitions and the choices that were made where the paper leaves one.
 """
 
 from tensormt.qarla.jack_counts import jack, jack_sets

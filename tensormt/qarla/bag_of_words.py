@@ -1,8 +1,8 @@
-"""Bags of terms: the texts of every test case as counts over the case's own vocabulary.
+"""Bags of words: the texts of every test case as counts over the vocabulary of the case.
 
-A case holds N texts (peers, then models); a term may be a word, a stem, a sentence, a source
-document or a key concept. Counts are dense over the vocabulary of one case, which is small, so
-that all pairs of texts of all cases are compared at once.
+A case has N texts (peers, then models). A term may be a word, a stem, a sentence, a source document
+or a key concept. Counts are dense over the small vocabulary of one case, so that all pairs of texts
+of all cases can be compared at once.
 """
 
 from collections.abc import Sequence
@@ -19,18 +19,26 @@ from tensormt.text.dictionary import Dictionary
 from tensormt.text.sentences import split_text
 from tensormt.text.tokens import TokenBatch
 
-# Texts of the cases, padded with None to the same number: texts[t][i].
+# texts[t][i] is text i of case t; None where a case has fewer texts.
 Texts = Sequence[Sequence[str | None]]
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of a text; white space is normalised."""
+    """Split a text into sentences with normalized white space.
+
+    >>> sentences("It rained. Nobody  knew why.")
+    ['It rained.', 'Nobody knew why.']
+    """
     return [" ".join(sentence.split()) for sentence in split_text(text)]
 
 
 @lru_cache(maxsize=1 << 16)
 def stem(word: str) -> str:
-    """Porter's (1980) stem of a word; words of one or two letters stay as they are."""
+    """Return the stem of a word (Porter 1980); words of one or two letters are not changed.
+
+    >>> stem("relational")
+    'relat'
+    """
     return word if len(word) < 3 else _stemmer().stem(word, to_lowercase=False)
 
 
@@ -42,9 +50,20 @@ def _stemmer() -> Any:
 
 
 def term_counts(terms: Sequence[Sequence[Sequence[str]]]) -> Tensor:
-    """Count the terms of every text, int64 [T,N,V]; terms[t][i] lists those of text i of case t.
+    """Count the terms of every text.
 
-    V is the largest vocabulary of a case; a column stands for another term in every case.
+    Args:
+        terms: terms[t][i] are the terms of text i of case t.
+
+    Returns:
+        int64 [T,N,V], where V is the size of the largest vocabulary of a case. Columns of different
+        cases are unrelated.
+
+    Raises:
+        TensorMTError: If cases have different numbers of texts.
+
+    >>> term_counts([[["a", "b", "a"], ["b"]]]).tolist()
+    [[[2, 1], [0, 1]]]
     """
     width = _width(terms)
     flat = [term for case in terms for text in case for term in text]
@@ -57,9 +76,22 @@ def term_counts(terms: Sequence[Sequence[Sequence[str]]]) -> Tensor:
 def word_counts(
     texts: Texts, *, stop_words: bool = True, stems: bool = False, tokenize: str = "13a"
 ) -> Tensor:
-    """Count the lower-cased words of every text, int64 [T,N,V], punctuation left out.
+    """Count the lower-cased words of every text, without punctuation.
 
-    stop_words=False drops English function words, stems=True counts Porter stems.
+    Args:
+        texts: texts[t][i] is text i of case t, None if there is none.
+        stop_words: False leaves out English function words.
+        stems: Whether Porter stems are counted.
+        tokenize: Name of the tokenizer.
+
+    Returns:
+        int64 [T,N,V], as `term_counts`.
+
+    Raises:
+        TensorMTError: If cases have different numbers of texts.
+
+    >>> word_counts([["The cats sat.", "a cat"]], stop_words=False, stems=True).tolist()
+    [[[1, 1], [1, 0]]]
     """
     width = _width(texts)
     batch = TokenBatch.from_text(
@@ -79,12 +111,12 @@ def word_counts(
 
 
 def sentence_counts(texts: Texts) -> Tensor:
-    """Count the different sentences of every text, int64 [T,N,V]."""
+    """Count the sentences of every text, int64 [T,N,V]; arguments as `word_counts`."""
     return term_counts([[sentences(text or "") for text in case] for case in texts])
 
 
 def _width(cases: Sequence[Sequence[object]]) -> int:
-    """Return the number of texts of a case, the same for all."""
+    """Return the number of texts of a case, which must be the same for all."""
     widths = {len(case) for case in cases}
     if len(widths) != 1:
         raise TensorMTError(
@@ -94,10 +126,10 @@ def _width(cases: Sequence[Sequence[object]]) -> int:
 
 
 def _counts(ids: Tensor, owner: Tensor, types: int, cases: int, width: int) -> Tensor:
-    """Count ids int64 [n] of texts owner int64 [n] (case * width + place), int64 [T,N,V]."""
+    """Count ids int64 [n] of the texts owner int64 [n] (case * width + place), int64 [T,N,V]."""
     if not len(ids):
         return torch.zeros((cases, width, 1), dtype=torch.int64, device=ids.device)
-    # One number per different (case, term), counted from 0 inside the case, is the local column.
+    # The column of a (case, term) is its number among the distinct terms of the case.
     key = owner // width * types + ids
     order = argsort(key)
     starts, lengths = runs(sort(key))

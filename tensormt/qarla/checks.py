@@ -1,7 +1,6 @@
-"""What QARLA asks of its similarity tensors, and the sentence it says when it does not get it.
+"""Argument validation of QARLA.
 
-The checks read a few values back to the host: they are the one place of the engine that waits for
-the device.
+Checks of values read them back to the host, which synchronizes with the device.
 """
 
 import torch
@@ -9,13 +8,14 @@ from torch import Tensor
 
 from tensormt.errors import TensorMTError
 from tensormt.kernels.queen_counts import TRIPLES
+from tensormt.qarla.case_chunks import Cases
 from tensormt.validation import boolean, one_of, optional, tensor_of, validate
 
 MAX_METRICS = 16
 
 _MASK = optional(tensor_of("cases", "texts", kind="truth values"))
-# every public function of QARLA checks what it is given by these
-CHECKED = validate(
+# Decorator of every public function: validates those of its arguments that are listed here.
+check_inputs = validate(
     am=tensor_of("cases", "peers", "models", "metrics"),
     mm=tensor_of("cases", "models", "models", "metrics"),
     aa=tensor_of("cases", "peers", "peers", "metrics"),
@@ -28,7 +28,7 @@ CHECKED = validate(
 
 
 def check_sets(metrics: int) -> None:
-    """Refuse to enumerate more metric sets than fit."""
+    """Raise if there are too many metrics to enumerate their sets."""
     if metrics > MAX_METRICS:
         raise TensorMTError(
             f"{metrics} metrics have 2^{metrics} sets, at most {MAX_METRICS} metrics can be"
@@ -37,8 +37,41 @@ def check_sets(metrics: int) -> None:
 
 
 def fewest_models(triples: str, leave_one_out: bool) -> int:
-    """Return the smallest number of models for which a triple exists."""
+    """Return the smallest number of models for which a triple exists.
+
+    >>> fewest_models("pairs", leave_one_out=True)
+    3
+    """
     return {"all": 1, "pairs": 2, "distinct": 3}[triples] + int(leave_one_out)
+
+
+def check_cases(
+    am: Tensor,
+    mm: Tensor,
+    triples: str,
+    model_mask: Tensor | None,
+    peer_mask: Tensor | None,
+    *,
+    leave_one_out: bool = False,
+    diagonal: bool = False,
+) -> Cases:
+    """Check the similarities of all cases, and that each case has enough models for a triple.
+
+    Args:
+        am: x(peer, model) [T,A,M,X].
+        mm: x(model, model) [T,M,M,X].
+        triples: Which triples of models are used.
+        model_mask: bool [T,M]; None: all are present.
+        peer_mask: bool [T,A]; None: all are present.
+        leave_one_out: Whether triples are formed without one of the models.
+        diagonal: Whether x(m, m) is used even if the triples do not use it. Values that are not
+            used, such as masked ones, may be anything.
+    """
+    models, peers = check_similarities(
+        am, mm, model_mask, peer_mask, diagonal=diagonal or triples == "all"
+    )
+    _check_enough_models(models, triples, leave_one_out)
+    return Cases(am, mm, models, peers, ragged=model_mask is not None)
 
 
 def check_similarities(
@@ -49,11 +82,7 @@ def check_similarities(
     *,
     diagonal: bool,
 ) -> tuple[Tensor, Tensor]:
-    """Check shapes and values; return the masks, bool [T,M] and [T,A], all True where absent.
-
-    am [T,A,M,X], mm [T,M,M,X]. Values outside the masks, and x(m, m) unless ``diagonal``, are
-    never used and may be anything.
-    """
+    """Check shapes and values; return both masks, bool [T,M] and [T,A]; see `check_cases`."""
     cases, peers, models, metrics = am.shape
     if mm.shape != (cases, models, models, metrics):
         raise TensorMTError(
@@ -64,42 +93,46 @@ def check_similarities(
         raise TensorMTError(
             f"am has shape {list(am.shape)}: at least one case, peer, model and metric is needed"
         )
-    real_models = _mask(model_mask, (cases, models), "model_mask", am.device)
-    real_peers = _mask(peer_mask, (cases, peers), "peer_mask", am.device)
-    _at_least_one_peer(real_peers)
-    _no_nan(am, real_peers[:, :, None] & real_models[:, None, :], "am", ("peer", "model"))
+    real_models = _full_mask(model_mask, (cases, models), "model_mask", am.device)
+    real_peers = _full_mask(peer_mask, (cases, peers), "peer_mask", am.device)
+    without_peer = ~real_peers.any(dim=1)
+    if bool(without_peer.any()):
+        raise TensorMTError(
+            f"case {_first(without_peer)} has no peer: leave the case out or give a peer"
+        )
+    _check_nan(am, real_peers[:, :, None] & real_models[:, None, :], "am", ("peer", "model"))
     pairs = real_models[:, :, None] & real_models[:, None, :]
     if not diagonal:
         pairs = pairs & ~torch.eye(models, dtype=torch.bool, device=am.device)
-    _no_nan(mm, pairs, "mm", ("model", "model"))
+    _check_nan(mm, pairs, "mm", ("model", "model"))
     return real_models, real_peers
 
 
-def check_peers(am: Tensor, aa: Tensor, peer_mask: Tensor) -> None:
-    """Check the similarities between peers that JACK adds, aa [T,A,A,X] without its diagonal."""
-    cases, peers, _, metrics = am.shape
-    if aa.shape != (cases, peers, peers, metrics):
+def check_peers(cases: Cases, aa: Tensor) -> None:
+    """Check the similarities between peers that JACK uses, aa [T,A,A,X] without its diagonal."""
+    count, peers, _, metrics = cases.am.shape
+    if aa.shape != (count, peers, peers, metrics):
         raise TensorMTError(
-            f"aa has shape {list(aa.shape)}, am of shape {list(am.shape)} goes with"
-            f" {[cases, peers, peers, metrics]} = [cases, peers, peers, metrics]"
+            f"aa has shape {list(aa.shape)}, am of shape {list(cases.am.shape)} goes with"
+            f" {[count, peers, peers, metrics]} = [cases, peers, peers, metrics]"
         )
-    counts = peer_mask.sum(dim=1)
+    counts = cases.peers.sum(dim=1)
     if bool((counts < 2).any()):
-        case = int((counts < 2).int().argmax())
+        case = _first(counts < 2)
         raise TensorMTError(
             f"case {case} has {int(counts[case])} peer: JACK compares two peers,"
             " leave the case out or give more peers"
         )
     others = ~torch.eye(peers, dtype=torch.bool, device=aa.device)
-    _no_nan(aa, peer_mask[:, :, None] & peer_mask[:, None, :] & others, "aa", ("peer", "peer"))
+    both = cases.peers[:, :, None] & cases.peers[:, None, :]
+    _check_nan(aa, both & others, "aa", ("peer", "peer"))
 
 
-def check_models(model_mask: Tensor, triples: str, leave_one_out: bool) -> None:
-    """Refuse a case with too few models to form a triple."""
+def _check_enough_models(model_mask: Tensor, triples: str, leave_one_out: bool) -> None:
     need = fewest_models(triples, leave_one_out)
     counts = model_mask.sum(dim=1)
     if bool((counts < need).any()):
-        case = int((counts < need).int().argmax())
+        case = _first(counts < need)
         left = " with one left out" if leave_one_out else ""
         raise TensorMTError(
             f"case {case} has {int(counts[case])} models: triples={triples!r}{left} needs at least"
@@ -107,7 +140,14 @@ def check_models(model_mask: Tensor, triples: str, leave_one_out: bool) -> None:
         )
 
 
-def _mask(mask: Tensor | None, shape: tuple[int, int], name: str, device: torch.device) -> Tensor:
+def _first(flags: Tensor) -> int:
+    """Return the index of the first True of bool [T]."""
+    return int(flags.int().argmax())
+
+
+def _full_mask(
+    mask: Tensor | None, shape: tuple[int, int], name: str, device: torch.device
+) -> Tensor:
     if mask is None:
         return torch.ones(shape, dtype=torch.bool, device=device)
     if mask.shape != shape or mask.dtype != torch.bool:
@@ -117,19 +157,12 @@ def _mask(mask: Tensor | None, shape: tuple[int, int], name: str, device: torch.
     return mask
 
 
-def _at_least_one_peer(peer_mask: Tensor) -> None:
-    empty = ~peer_mask.any(dim=1)
-    if bool(empty.any()):
-        raise TensorMTError(
-            f"case {int(empty.int().argmax())} has no peer: leave the case out or give a peer"
-        )
-
-
-def _no_nan(values: Tensor, used: Tensor, name: str, axes: tuple[str, str]) -> None:
+def _check_nan(values: Tensor, used: Tensor, name: str, axes: tuple[str, str]) -> None:
+    """Raise an error that names the first NaN among the used values [T,·,·,X]."""
     bad = torch.isnan(values) & used[..., None]
     if not bool(bad.any()):
         return
-    flat = int(bad.reshape(-1).int().argmax())
+    flat = _first(bad.reshape(-1))
     place = []
     for size in reversed(values.shape):
         place.append(flat % size)

@@ -1,12 +1,12 @@
-"""From the texts of a test set to a test bed: references are the models, systems the peers.
+"""Similarity tensors of a test set: its references are the models, its outputs the peers.
 
-Metrics are named. The paper's own measures are
+Measures are given by name. Those of the paper are
 
-    rouge1, rouge1-stem, rouge1-content, rouge1-content-stem   (stems, stop words left out)
+    rouge1, rouge1-stem, rouge1-content, rouge1-content-stem   (stems; without stop words)
     sentence-precision, sentence-recall, vector, vector-8      (any number: TruncatedVectModel_n)
 
-and every metric of the package is one by its own name. DocSim and NICOS need annotations that
-texts do not carry: `bag_of_words.term_counts` and `similarity` serve them where they exist.
+and every metric of the package can be used by its own name. DocSim and NICOS need annotations,
+which can be compared with `bag_of_words.term_counts` and `similarity`.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,10 +20,11 @@ from tensormt.combined.similarity import similarities
 from tensormt.errors import TensorMTError
 from tensormt.evaluator import Evaluator
 from tensormt.qarla import bag_of_words, similarity
-from tensormt.qarla.similarity_tensors import Bed
+from tensormt.qarla.similarity_tensors import SimilarityTensors
 from tensormt.segments import Segments
 
-PAPERS_OWN = (
+# Measures of the paper; N is a number of terms.
+PAPER_MEASURES = (
     "rouge1",
     "rouge1-stem",
     "rouge1-content",
@@ -35,13 +36,17 @@ PAPERS_OWN = (
 )
 
 
-def is_papers_own(name: str) -> bool:
-    """Is this one of the paper's measures, and not a metric of the package?"""
-    return name in PAPERS_OWN or name.startswith("vector-")
+def is_paper_measure(name: str) -> bool:
+    """Return whether a name is a measure of the paper, not a metric of the package.
+
+    >>> is_paper_measure("vector-8"), is_paper_measure("bleu")
+    (True, False)
+    """
+    return name in PAPER_MEASURES or name.startswith("vector-")
 
 
-class Cases:
-    """The texts of every case, peers first; None where there is no such text."""
+class _CaseTexts:
+    """The texts of every case, peers first; None where a text is absent."""
 
     def __init__(self, segments: Segments) -> None:
         self.peers = len(segments.outputs)
@@ -49,26 +54,26 @@ class Cases:
 
     @cached_property
     def present(self) -> Tensor:
-        """Which texts there are, bool [T,N]; an empty output is there."""
+        """Which texts exist, bool [T,N]; an empty output exists."""
         return torch.tensor([[text is not None for text in case] for case in self.texts])
 
     @cached_property
     def words(self) -> Tensor:
-        """Counts of all words."""
+        """Counts of all words, int64 [T,N,V]."""
         return bag_of_words.word_counts(self.texts)
 
     @cached_property
     def content(self) -> Tensor:
-        """Counts of the words that are not stop words."""
+        """Counts of the words that are not stop words, int64 [T,N,V]."""
         return bag_of_words.word_counts(self.texts, stop_words=False)
 
     @cached_property
     def sentences(self) -> Tensor:
-        """Counts of whole sentences."""
+        """Counts of sentences, int64 [T,N,V]."""
         return bag_of_words.sentence_counts(self.texts)
 
-    def own(self, name: str) -> Tensor:
-        """Return the paper's measure of that name, float64 [T,N,N]."""
+    def similarities(self, name: str) -> Tensor:
+        """Compute a measure of the paper, float64 [T,N,N]."""
         measures: dict[str, Callable[[], Tensor]] = {
             "rouge1": lambda: similarity.rouge1(self.words),
             "rouge1-stem": lambda: similarity.rouge1(
@@ -90,34 +95,43 @@ class Cases:
         return similarity.truncated_vector_model(self.content, int(terms))
 
 
-def bed_from_segments(
+def similarity_tensors_from_segments(
     segments: Segments, names: Sequence[str], evaluator: Evaluator | None = None
-) -> Bed:
-    """Compare all texts of every segment with the named measures.
+) -> SimilarityTensors:
+    """Compare all texts of every segment with each other.
 
     Args:
-        segments: Outputs are the peers, references the models.
-        names: The paper's own measures (`PAPERS_OWN`), or metrics of the evaluator.
-        evaluator: The metrics, with a source of trees where one reads them.
+        segments: The test set; its outputs are the peers, its references the models.
+        names: Measures of the paper (`PAPER_MEASURES`), or metrics of the evaluator.
+        evaluator: Metrics with their source of trees; None if only measures of the paper are used.
+
+    Returns:
+        The similarities by all named measures.
+
+    Raises:
+        TensorMTError: If no measure is named or a name is not valid.
+
+    >>> segments = Segments({"a": ["a cat"]}, [["a cat sat"], ["the cat sat"]])
+    >>> tensors = similarity_tensors_from_segments(segments, ["rouge1"])
+    >>> [round(value, 4) for value in tensors.am.flatten().tolist()]  # with both references
+    [0.6667, 0.3333]
     """
-    cases = Cases(segments)
-    tables: dict[str, Tensor] = {}
-    found = {} if evaluator is None else _similarities(segments, evaluator)
-    for name in names:
-        tables[name] = found[name] if name in found else cases.own(name)
-    return Bed.from_tables(tables, cases.present, cases.peers)
+    cases = _CaseTexts(segments)
+    found = {} if evaluator is None else _metric_similarities(segments, evaluator)
+    tables = {name: found[name] if name in found else cases.similarities(name) for name in names}
+    return SimilarityTensors.from_tables(tables, cases.present, cases.peers)
 
 
-def _similarities(segments: Segments, evaluator: Evaluator) -> dict[str, Tensor]:
-    """x(candidate i, reference j) by metric, float64 [T,N,N]."""
+def _metric_similarities(segments: Segments, evaluator: Evaluator) -> dict[str, Tensor]:
+    """Compute x(candidate i, reference j) by metric, float64 [T,N,N]."""
     texts = evaluator.prepare(segments)
-    # streams are systems, then references: so are the texts of a case
+    # Streams are systems and then references, as the texts of a case are.
     index = torch.stack(texts.index, 1)
     found = {}
     for name, metric in evaluator.metrics.items():
         batch = metric.reads.unique(texts)
         if metric.needs_fit:
-            # every text is a reference of another one, so all of them are the test set
+            # Every text serves as a reference, so the metric is fitted to all of them.
             metric = copy(metric).fit([batch])
         found[name] = similarities(metric, batch, index)
     return found

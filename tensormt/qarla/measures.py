@@ -1,24 +1,24 @@
-"""QUEEN, KING and JACK (Amigó, Gonzalo, Peñas & Verdejo 2005): metrics combined without weights.
+"""QUEEN and KING (Amigó, Gonzalo, Peñas & Verdejo 2005): metrics combined without weights.
 
-Every test case has models M (texts by people), peers A (texts by systems) and a set X of
-similarity metrics x(candidate, reference).
+Every test case has models M (human texts), peers A (texts of systems) and a set X of similarity
+metrics x(candidate, reference).
 
     QUEEN(a)  = P over triples of models ( ∀x: x(a, m) ≥ x(m', m'') )
     KING(X)   = P over models and cases ( ∀a: QUEEN(m) > QUEEN(a) )
     JACK(X)   = P over models and cases ( ∃ a ≠ a': QUEEN(a) > 0, QUEEN(a') > 0,
                                            ∀x: x(a, a') ≤ x(a, m) )
 
-Decided where the paper leaves it open:
-- ``triples``: "pairs" (default) m any model, m' and m'' two different models, in both orders;
-  "distinct" all three different; "all" the literal M × M × M, where x(m', m') takes part.
-- KING ``leave_one_out`` (default): both QUEENs over M without m, so that a model does not meet
-  itself; False is the literal reading, where x(m, m) takes part.
-- JACK's QUEENs are over all models M with the same metric set X.
-- Cases may have different numbers of models and peers (``model_mask``, ``peer_mask``); KING and
-  JACK then count every model of every case once, not every case once.
-- The empty set of metrics (index 0 of the ``_sets`` functions) passes every triple: QUEEN 1 for
-  all, hence KING 0.
-- QUEENs are compared as integer counts of triples: no rounding decides a tie.
+Choices where the paper leaves one:
+- ``triples``: "pairs" (default): m is any model, m' and m'' are two different models, in both
+  orders; "distinct": all three are different; "all": the literal M × M × M, which uses x(m', m').
+- KING ``leave_one_out`` (default): both QUEENs are over M without m, so that a model is not
+  compared with itself; False is the literal reading, which uses x(m, m).
+- The QUEENs of JACK are over all models M with the same metric set X.
+- Cases may have different numbers of models and peers (``model_mask``, ``peer_mask``). KING and
+  JACK then are means over all models of all cases, not over cases.
+- The empty set of metrics (index 0 of the ``_sets`` functions) passes every triple: its QUEEN is 1
+  for all texts, hence its KING is 0.
+- QUEENs are compared as integer counts of triples, so that rounding does not affect ties.
 
 Axes: T cases, A peers, M models, X metrics; an index of an axis 2**X is a bit mask, bit k =
 metric k.
@@ -33,16 +33,11 @@ from tensormt.kernels.queen_counts import (
     triple_weights,
     without_each,
 )
-from tensormt.qarla.checks import (
-    CHECKED,
-    check_models,
-    check_sets,
-    check_similarities,
-)
-from tensormt.qarla.chunks import Chunk, Cost, chunks
+from tensormt.qarla.case_chunks import CaseChunk, Cases, Cost
+from tensormt.qarla.checks import check_cases, check_inputs, check_sets
 
 
-@CHECKED
+@check_inputs
 def queen(
     am: Tensor,
     mm: Tensor,
@@ -51,15 +46,31 @@ def queen(
     model_mask: Tensor | None = None,
     peer_mask: Tensor | None = None,
 ) -> Tensor:
-    """Return the QUEEN of every peer with all metrics together, float64 [T,A].
+    """Compute the QUEEN of every peer with all metrics together.
 
-    am [T,A,M,X] = x(peer, model), mm [T,M,M,X] = x(model, model); model_mask bool [T,M], peer_mask
-    bool [T,A]: True is real. A peer that is masked out gets 0.
+    Args:
+        am: Similarities x(peer, model) [T,A,M,X].
+        mm: Similarities x(model, model) [T,M,M,X].
+        triples: "pairs", "distinct" or "all"; see the module.
+        model_mask: Which models are present, bool [T,M]; None: all.
+        peer_mask: Which peers are present, bool [T,A]; None: all. Absent peers have QUEEN 0.
+
+    Returns:
+        float64 [T,A].
+
+    Raises:
+        TensorMTError: If shapes do not match, a used similarity is NaN, or a case has too few
+            models for a triple.
+
+    >>> am = torch.tensor([[[[0.9], [0.8]], [[0.1], [0.6]]]])  # 2 peers, 2 models, 1 metric
+    >>> mm = torch.tensor([[[[1.0], [0.5]], [[0.5], [1.0]]]])
+    >>> queen(am, mm)
+    tensor([[1.0000, 0.5000]], dtype=torch.float64)
     """
-    return _queens(am, mm, triples, model_mask, peer_mask, together=True)[..., 1]
+    return _queens(check_cases(am, mm, triples, model_mask, peer_mask), triples, True)[..., 1]
 
 
-@CHECKED
+@check_inputs
 def queen_sets(
     am: Tensor,
     mm: Tensor,
@@ -68,12 +79,24 @@ def queen_sets(
     model_mask: Tensor | None = None,
     peer_mask: Tensor | None = None,
 ) -> Tensor:
-    """Return the QUEEN of every peer with every metric set, float64 [T,A,2**X]; see `queen`."""
+    """Compute the QUEEN of every peer with every set of metrics; arguments as `queen`.
+
+    Returns:
+        float64 [T,A,2**X]; the index of a set is its bit mask (bit k = metric k).
+
+    Raises:
+        TensorMTError: As `queen`, or if there are more than 16 metrics.
+
+    >>> am = torch.tensor([[[[0.9, 0.2], [0.8, 0.9]]]])  # 1 peer, 2 models, 2 metrics
+    >>> mm = torch.full((1, 2, 2, 2), 0.5)
+    >>> queen_sets(am, mm).tolist()
+    [[[1.0, 1.0, 0.5, 0.5]]]
+    """
     check_sets(am.shape[-1])
-    return _queens(am, mm, triples, model_mask, peer_mask, together=False)
+    return _queens(check_cases(am, mm, triples, model_mask, peer_mask), triples, False)
 
 
-@CHECKED
+@check_inputs
 def king(
     am: Tensor,
     mm: Tensor,
@@ -83,11 +106,31 @@ def king(
     model_mask: Tensor | None = None,
     peer_mask: Tensor | None = None,
 ) -> Tensor:
-    """Return KING of all metrics together, over models and cases, float64 []; shapes as `queen`."""
+    """Compute the KING of all metrics together, over models and cases.
+
+    Args:
+        am: Similarities x(peer, model) [T,A,M,X].
+        mm: Similarities x(model, model) [T,M,M,X].
+        leave_one_out: Whether QUEENs are computed without the model itself; see the module.
+        triples: "pairs", "distinct" or "all"; see the module.
+        model_mask: Which models are present, bool [T,M]; None: all.
+        peer_mask: Which peers are present, bool [T,A]; None: all.
+
+    Returns:
+        float64 [].
+
+    Raises:
+        TensorMTError: As `queen`.
+
+    >>> am = torch.tensor([[[[0.1], [0.6], [0.2]]]])  # 1 peer, 3 models, 1 metric
+    >>> mm = torch.full((1, 3, 3, 1), 0.5)
+    >>> king(am, mm)
+    tensor(1., dtype=torch.float64)
+    """
     return _kings(am, mm, leave_one_out, triples, model_mask, peer_mask, together=True)[1]
 
 
-@CHECKED
+@check_inputs
 def king_sets(
     am: Tensor,
     mm: Tensor,
@@ -97,28 +140,28 @@ def king_sets(
     model_mask: Tensor | None = None,
     peer_mask: Tensor | None = None,
 ) -> Tensor:
-    """Return KING of every metric set, float64 [2**X]; shapes as `queen`."""
+    """Compute the KING of every set of metrics; arguments as `king`.
+
+    Returns:
+        float64 [2**X]; the index of a set is its bit mask (bit k = metric k).
+
+    Raises:
+        TensorMTError: As `queen`, or if there are more than 16 metrics.
+
+    >>> am = torch.tensor([[[[0.1, 0.9], [0.6, 0.9], [0.2, 0.9]]]])  # 1 peer, 3 models, 2 metrics
+    >>> king_sets(am, torch.full((1, 3, 3, 2), 0.5)).tolist()
+    [0.0, 1.0, 0.0, 1.0]
+    """
     check_sets(am.shape[-1])
     return _kings(am, mm, leave_one_out, triples, model_mask, peer_mask, together=False)
 
 
-def _queens(
-    am: Tensor,
-    mm: Tensor,
-    triples: str,
-    model_mask: Tensor | None,
-    peer_mask: Tensor | None,
-    *,
-    together: bool,
-) -> Tensor:
-    """Return QUEEN as float64 [T,A,bins], bins 2 (bin 1: all metrics) or 2**X."""
-    models, peers = check_similarities(am, mm, model_mask, peer_mask, diagonal=triples == "all")
-    check_models(models, triples, leave_one_out=False)
-    cases, count, _, metrics = am.shape
-    bins = 2 if together else 1 << metrics
-    out = torch.empty((cases, count, bins), dtype=torch.float64, device=am.device)
-    ragged = model_mask is not None
-    for part in chunks(am, mm, models, peers, ragged, lambda w: (count * bins, count * w**3)):
+def _queens(cases: Cases, triples: str, together: bool) -> Tensor:
+    """Compute QUEEN, float64 [T,A,bins], with bins as `Cases.bins`."""
+    count, peers = cases.am.shape[:2]
+    bins = cases.bins(together)
+    out = torch.empty((count, peers, bins), dtype=torch.float64, device=cases.am.device)
+    for part in cases.chunks(lambda w: (peers * bins, peers * w**3)):
         weight = triple_weights(part.peers, part.models, triples)
         total = weight.sum(dim=(2, 3)).amax(dim=1).to(torch.float64)
         counts = set_counts(part.am, part.mm, weight, triples, bins)
@@ -126,11 +169,21 @@ def _queens(
     return out
 
 
-def rivals(part: Chunk, leave_one_out: bool, triples: str, bins: int) -> tuple[Tensor, ...]:
-    """Return what KING compares: triples passed by each model m and by each peer beside m.
+def king_counts(
+    part: CaseChunk, leave_one_out: bool, triples: str, bins: int
+) -> tuple[Tensor, ...]:
+    """Count the triples that each model m passes, and each peer beside m, which KING compares.
 
-    Counts int32 [t,w,bins] of the models, int32 [t,A,w,bins] (literal reading: [t,A,1,bins]) of the
-    peers, and the triples there are, int32 [t,w]. What is masked out passes none.
+    Args:
+        part: A chunk of t cases with w models.
+        leave_one_out: As in `king`.
+        triples: As in `king`.
+        bins: Number of metric sets.
+
+    Returns:
+        Counts of the models, int32 [t,w,bins]; counts of the peers, int32 [t,A,w,bins]
+        ([t,A,1,bins] unless `leave_one_out`); the number of triples, int32 [t,w]. Absent texts pass
+        no triple.
     """
     by_models = triple_weights(part.models, part.models, triples)
     by_peers = triple_weights(part.peers, part.models, triples)
@@ -143,8 +196,8 @@ def rivals(part: Chunk, leave_one_out: bool, triples: str, bins: int) -> tuple[T
     return set_counts(part.mm, part.mm, by_models, triples, bins), peer_counts, total
 
 
-def rivals_cost(peers: int, bins: int) -> Cost:
-    """The counters and comparisons of `rivals` for a case with so many models."""
+def king_cost(peers: int, bins: int) -> Cost:
+    """Return the cost of `king_counts` as a function of the number of models."""
     return lambda w: ((peers + 1) * w * bins, max(peers, w) * w**3)
 
 
@@ -158,16 +211,15 @@ def _kings(
     *,
     together: bool,
 ) -> Tensor:
-    """Return KING as float64 [bins], bins 2 (bin 1: all metrics) or 2**X."""
-    diagonal = triples == "all" or not leave_one_out
-    models, peers = check_similarities(am, mm, model_mask, peer_mask, diagonal=diagonal)
-    check_models(models, triples, leave_one_out)
-    count, metrics = am.shape[1], am.shape[3]
-    bins = 2 if together else 1 << metrics
+    """Compute KING, float64 [bins], with bins as `Cases.bins`."""
+    literal = not leave_one_out
+    cases = check_cases(
+        am, mm, triples, model_mask, peer_mask, leave_one_out=leave_one_out, diagonal=literal
+    )
+    bins = cases.bins(together)
     wins = torch.zeros(bins, dtype=torch.int64, device=am.device)
-    ragged = model_mask is not None
-    for part in chunks(am, mm, models, peers, ragged, rivals_cost(count, bins)):
-        by_model, by_peer, _ = rivals(part, leave_one_out, triples, bins)
-        # A masked peer passes no triple, so it never stands in the way; a masked model never wins.
+    for part in cases.chunks(king_cost(am.shape[1], bins)):
+        by_model, by_peer, _ = king_counts(part, leave_one_out, triples, bins)
+        # An absent peer passes no triple, so that it beats no model; an absent model never wins.
         wins += (by_model > by_peer.amax(dim=1)).sum(dim=(0, 1))
-    return wins / models.sum().to(torch.float64)
+    return wins / cases.models.sum().to(torch.float64)

@@ -1,24 +1,35 @@
-"""The paper's Figures 5, 6 and 7 as files."""
+"""Plots of Figures 5, 6 and 7 of the paper."""
 
 import textwrap
 from pathlib import Path
 
 from tensormt.figures import new_figure, save_figure
-from tensormt.qarla.summary import Report
+from tensormt.qarla.summary import Summary
 
 
-def save_plots(report: Report, folder: Path) -> list[Path]:
-    """Draw KING by metric, JACK by peer set and KING against people; return the files."""
-    kings = dict(report.kings)
-    sets = [found for found in (report.best_without, report.best) if found]
+def save_plots(summary: Summary, folder: Path) -> list[Path]:
+    """Plot KING by metric, JACK by set of peers, and KING against correlation.
+
+    Args:
+        summary: The results.
+        folder: The folder of the files; it is created if necessary.
+
+    Returns:
+        The files that were written.
+
+    Raises:
+        TensorMTError: If matplotlib is not installed or a file cannot be written.
+    """
+    kings = dict(summary.kings)
+    sets = [found for found in (summary.best_without, summary.best) if found]
     kings |= {" + ".join(found["metrics"]): found["king"] for found in sets}
-    best = " + ".join(report.best["metrics"]) if report.best else ""
-    cases = f"{report.cases} case{'' if report.cases == 1 else 's'}"
+    best = " + ".join(summary.best["metrics"]) if summary.best else ""
+    cases = f"{summary.cases} case{'' if summary.cases == 1 else 's'}"
     files = [
         _bars(kings, "KING", f"KING of metrics and sets of metrics ({cases})", best, folder),
-        _bars(report.jacks, "JACK", f"JACK of the best set by peers ({cases})", "", folder),
+        _bars(summary.jacks, "JACK", f"JACK of the best set by peers ({cases})", "", folder),
     ]
-    for name, found in (report.king_against_people or {}).items():
+    for name, found in (summary.king_and_correlation or {}).items():
         figure = new_figure(6, 5)
         axes = figure.subplots()
         rows = found["sets"]
@@ -33,7 +44,7 @@ def save_plots(report: Report, folder: Path) -> list[Path]:
 
 
 def _bars(values: dict[str, float], label: str, title: str, best: str, folder: Path) -> Path:
-    """Lying bars, which leave room for long names, each with its value; the best one is marked."""
+    """Plot horizontal bars, which leave room for long names, with their values."""
     figure = new_figure(9, 1.5 + 0.35 * len(values))
     axes = figure.subplots()
     names = [textwrap.fill(name, 44) for name in values]

@@ -1,4 +1,4 @@
-"""English function words: what the paper's "non-empty words" leave out."""
+"""English function words, which are not among the "non-empty words" of the paper."""
 
 _WORDS = """
 a about above across after again against all almost along already also although always am among

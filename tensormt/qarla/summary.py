@@ -1,8 +1,8 @@
-"""Everything QARLA says of a test bed, as one plain object for tables, JSON and plots.
+"""Summary of all QARLA measures of a test set, for tables, JSON and plots.
 
-The parts follow the paper's study: KING of each metric and of the best sets (Figure 5), QUEEN of
-each system, JACK of all peers and of subsets (Figure 6), human-ranked-first (Table 1) and, where
-people scored the systems, KING against correlation over all metric sets (Figure 7).
+The parts follow the paper: KING of each metric and of the best sets (Figure 5), QUEEN of each
+system, JACK of all peers and of subsets (Figure 6), human-ranked-first (Table 1) and, if there are
+human scores of the systems, KING against correlation over all metric sets (Figure 7).
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,25 +15,49 @@ from torch import Tensor
 from tensormt import qarla
 from tensormt.errors import TensorMTError
 from tensormt.metaeval import pearson, spearman
-from tensormt.qarla.analysis import human_first, human_first_by_metric, king_against_people
+from tensormt.qarla.analysis import (
+    human_ranked_first,
+    human_ranked_first_by_metric,
+    king_and_correlation,
+)
 from tensormt.qarla.checks import MAX_METRICS
 from tensormt.qarla.selection import MetricSet
-from tensormt.qarla.similarity_tensors import Bed
+from tensormt.qarla.similarity_tensors import SimilarityTensors
 
 
 @dataclass(frozen=True)
-class Options:
-    """How the measures are taken; see `tensormt.qarla.measures`."""
+class SummaryOptions:
+    """Options of the measures; see `tensormt.qarla.measures`.
+
+    Args:
+        triples: Triples of models.
+        leave_one_out: Whether KING leaves out the model itself.
+        include: Names of metrics that the best set must contain.
+        exclude: Names of metrics that the second best set must not contain.
+    """
 
     triples: str = "pairs"
     leave_one_out: bool = True
-    include: tuple[str, ...] = ()  # metrics that the best set must hold
-    exclude: tuple[str, ...] = ()  # metrics that the second best set must do without
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
-class Report:
-    """The findings; sets of metrics are written as names joined by +."""
+class Summary:
+    """All measures of a test set.
+
+    Args:
+        cases: Number of cases.
+        metrics: Names of the metrics.
+        kings: KING of each metric.
+        best: The best set of metrics, with its KING.
+        best_without: The best set without the excluded metrics, if there are any.
+        queens: Mean QUEEN of each system with the best set.
+        human: By human score, the means of the systems and their correlation with QUEEN.
+        jacks: JACK of each subset of systems and of all of them.
+        ranked_first: By criterion, how many of the human authors rank first, such as "2/4".
+        king_and_correlation: By human score, KING and correlation of all sets of metrics.
+    """
 
     cases: int
     metrics: list[str]
@@ -44,152 +68,172 @@ class Report:
     human: dict[str, Any]
     jacks: dict[str, float]
     ranked_first: dict[str, str]
-    king_against_people: dict[str, Any] | None
+    king_and_correlation: dict[str, Any] | None
 
 
-def make_report(
-    bed: Bed,
+def summarize(
+    tensors: SimilarityTensors,
     systems: Sequence[str],
-    options: Options,
+    options: SummaryOptions,
     subsets: Mapping[str, Sequence[str]],
     human: Mapping[str, Tensor],
-) -> Report:
-    """Summarise a test bed: KING, QUEEN, JACK and the best set of metrics.
+) -> Summary:
+    """Compute KING, QUEEN, JACK and the best set of metrics of a test set.
 
     Args:
-        bed: Similarities of all texts of all cases.
+        tensors: Similarities of all texts of all cases.
         systems: Names of the peers.
-        options: How the measures are taken.
-        subsets: Sets of systems by name, whose JACK is reported.
+        options: Options of the measures.
+        subsets: Sets of systems by name, whose JACK is computed.
         human: Human scores by name, float64 [A,T].
+
+    Returns:
+        All measures.
+
+    Raises:
+        TensorMTError: If a metric or system is unknown, or the similarities are not valid.
+
+    >>> from tensormt.qarla.from_texts import similarity_tensors_from_segments
+    >>> from tensormt.segments import Segments
+    >>> refs = [["a cat sat"], ["the cat sat"], ["a cat was sitting"]]
+    >>> segments = Segments({"A": ["a cat"], "B": ["dogs"]}, refs)
+    >>> tensors = similarity_tensors_from_segments(segments, ["rouge1"])
+    >>> found = summarize(tensors, ["A", "B"], SummaryOptions(), {}, {})
+    >>> {name: round(queen, 4) for name, queen in found.queens.items()}
+    {'A': 0.6111, 'B': 0.0}
     """
     all_kings = None
-    if len(bed.names) <= MAX_METRICS:
-        all_kings = bed.king_sets(options.leave_one_out, options.triples)
-    best = _best(bed, options, all_kings, include=options.include)
+    if len(tensors.names) <= MAX_METRICS:
+        all_kings = tensors.king_sets(options.leave_one_out, options.triples)
+    best = _best_set(tensors, options, all_kings, include=options.include)
     without = None
     if options.exclude:
-        without = _named(bed, _best(bed, options, all_kings, exclude=options.exclude))
-    chosen = bed.take(metrics=best.metrics)
+        without = _named(tensors, _best_set(tensors, options, all_kings, exclude=options.exclude))
+    chosen = tensors.take(metrics=best.metrics)
     queens = chosen.queen(options.triples).sum(dim=0) / chosen.peer_mask.sum(dim=0)
     against = None
     if human and all_kings is not None:
-        against = {name: _against_people(bed, scores, options) for name, scores in human.items()}
-    return Report(
-        cases=len(bed.am),
-        metrics=list(bed.names),
-        kings=_single_kings(bed, options),
-        best=_named(bed, best),
+        against = {
+            name: _king_and_correlation(tensors, scores, options) for name, scores in human.items()
+        }
+    return Summary(
+        cases=len(tensors.am),
+        metrics=list(tensors.names),
+        kings=_single_kings(tensors, options),
+        best=_named(tensors, best),
         best_without=without,
         queens=dict(zip(systems, queens.tolist(), strict=True)),
-        human={name: _people(scores, queens, systems) for name, scores in human.items()},
+        human={name: _human(scores, queens, systems) for name, scores in human.items()},
         jacks=_jacks(chosen, systems, options, subsets),
-        ranked_first=_ranked_first(bed, best, options),
-        king_against_people=against,
+        ranked_first=_ranked_first(tensors, best, options),
+        king_and_correlation=against,
     )
 
 
-def set_name(bed: Bed, metrics: Sequence[int]) -> str:
-    """Write a set of metrics as their names joined by +."""
-    return "+".join(bed.names[k] for k in metrics)
-
-
-def _single_kings(bed: Bed, options: Options) -> dict[str, float]:
-    """Return KING of every metric alone."""
-    singles = (bed.take(metrics=[k]) for k in range(len(bed.names)))
+def _single_kings(tensors: SimilarityTensors, options: SummaryOptions) -> dict[str, float]:
+    """Compute the KING of every metric alone."""
+    singles = (tensors.take(metrics=[k]) for k in range(len(tensors.names)))
     kings = (one.king_sets(options.leave_one_out, options.triples)[1] for one in singles)
-    return dict(zip(bed.names, map(float, kings), strict=True))
+    return dict(zip(tensors.names, map(float, kings), strict=True))
 
 
-def _best(
-    bed: Bed,
-    options: Options,
+def _best_set(
+    tensors: SimilarityTensors,
+    options: SummaryOptions,
     kings: Tensor | None,
     include: Sequence[str] = (),
     exclude: Sequence[str] = (),
 ) -> MetricSet:
-    kept, dropped = _places(bed, include), _places(bed, exclude)
+    """Find the best set among all sets, or greedily if there are too many."""
+    kept, dropped = _indices(tensors, include), _indices(tensors, exclude)
     if kings is not None:
         return qarla.best_of(kings, include=kept, exclude=dropped)
     return qarla.greedy_set(
-        bed.am,
-        bed.mm,
+        tensors.am,
+        tensors.mm,
         options.leave_one_out,
         include=kept,
         exclude=dropped,
         triples=options.triples,
-        **bed.masks,
+        **tensors.masks,
     )
 
 
-def _places(bed: Bed, names: Sequence[str]) -> list[int]:
+def _indices(tensors: SimilarityTensors, names: Sequence[str]) -> list[int]:
     for name in names:
-        if name not in bed.names:
+        if name not in tensors.names:
             raise TensorMTError(
-                f"metric {name!r} is not measured: there are {', '.join(bed.names)}"
+                f"metric {name!r} is not measured: there are {', '.join(tensors.names)}"
             )
-    return [bed.names.index(name) for name in names]
+    return [tensors.names.index(name) for name in names]
 
 
-def _named(bed: Bed, found: MetricSet) -> dict[str, Any]:
-    return {"metrics": [bed.names[k] for k in found.metrics], "king": found.king}
+def _named(tensors: SimilarityTensors, found: MetricSet) -> dict[str, Any]:
+    return {"metrics": [tensors.names[k] for k in found.metrics], "king": found.king}
 
 
-def _people(scores: Tensor, queens: Tensor, systems: Sequence[str]) -> dict[str, Any]:
-    """Return the mean human scores and how they correlate with QUEEN over systems."""
+def _correlations(x: Tensor, y: Tensor, present: Tensor) -> dict[str, float]:
+    return {"pearson": float(pearson(x, y, present)), "spearman": float(spearman(x, y, present))}
+
+
+def _human(scores: Tensor, queens: Tensor, systems: Sequence[str]) -> dict[str, Any]:
+    """Compute the mean human scores and their correlation with QUEEN over systems."""
     means = scores.nanmean(dim=1)
-    real = ~means.isnan()
     return {
         "scores": dict(zip(systems, means.tolist(), strict=True)),
-        "pearson": float(pearson(means, queens, real)),
-        "spearman": float(spearman(means, queens, real)),
+        **_correlations(means, queens, ~means.isnan()),
     }
 
 
 def _jacks(
-    bed: Bed, systems: Sequence[str], options: Options, subsets: Mapping[str, Sequence[str]]
+    tensors: SimilarityTensors,
+    systems: Sequence[str],
+    options: SummaryOptions,
+    subsets: Mapping[str, Sequence[str]],
 ) -> dict[str, float]:
-    """Return JACK of the subsets and of all peers, over the cases with at least two of them."""
+    """Compute JACK of the subsets and of all peers, over the cases with at least two of them."""
     jacks = {}
     for name, members in {**subsets, "all": systems}.items():
         for system in members:
             if system not in systems:
                 raise TensorMTError(f"subset {name!r}: there is no system {system!r}")
-        part = bed.take(peers=[list(systems).index(system) for system in members])
+        part = tensors.take(peers=[list(systems).index(system) for system in members])
         jacks[name] = float(part.with_two_peers().jack(options.triples))
     return jacks
 
 
-def _ranked_first(bed: Bed, best: MetricSet, options: Options) -> dict[str, str]:
-    """Return for each criterion how many of the human authors come out above all systems."""
-    authors = bed.mm.shape[1]
-    alone = human_first_by_metric(bed)
-    singles = {name: alone[:, k] for k, name in enumerate(bed.names)}
-    for k, name in enumerate(bed.names):
-        singles[f"QUEEN({name})"] = human_first(bed.take(metrics=[k]), options.triples)[:, 1]
-    if len(best.metrics) > 1:
-        chosen = bed.take(metrics=best.metrics)
-        key = f"QUEEN({set_name(bed, best.metrics)})"
-        singles[key] = human_first(chosen, options.triples)[:, -1]
-    return {name: f"{int(first.sum())}/{authors}" for name, first in singles.items()}
+def _ranked_first(
+    tensors: SimilarityTensors, best: MetricSet, options: SummaryOptions
+) -> dict[str, str]:
+    """Count for each criterion the human authors that score above all systems."""
+    authors = tensors.mm.shape[1]
+    alone = human_ranked_first_by_metric(tensors)
+    first = {name: alone[:, k] for k, name in enumerate(tensors.names)}
+    sets = [(k,) for k in range(len(tensors.names))]
+    for metrics in [*sets, best.metrics] if len(best.metrics) > 1 else sets:
+        name = "+".join(tensors.names[k] for k in metrics)
+        chosen = tensors.take(metrics=metrics)
+        first[f"QUEEN({name})"] = human_ranked_first(chosen, options.triples)[:, -1]
+    return {name: f"{int(ranked.sum())}/{authors}" for name, ranked in first.items()}
 
 
-def _against_people(bed: Bed, scores: Tensor, options: Options) -> dict[str, Any]:
-    """Return KING and correlation with people of every metric set, and how the two go together."""
-    kings, r = king_against_people(bed, scores, options.leave_one_out, options.triples)
-    real = ~r.isnan()
-    real[0] = False
+def _king_and_correlation(
+    tensors: SimilarityTensors, scores: Tensor, options: SummaryOptions
+) -> dict[str, Any]:
+    """Compute KING and correlation of every metric set, and the correlation of the two."""
+    kings, r = king_and_correlation(tensors, scores, options.leave_one_out, options.triples)
+    exists = ~r.isnan()
+    exists[0] = False
     sets = torch.arange(len(kings)).tolist()
     return {
-        "pearson": float(pearson(kings, r, real)),
-        "spearman": float(spearman(kings, r, real)),
+        **_correlations(kings, r, exists),
         "sets": [
             {
-                "metrics": [bed.names[k] for k in range(len(bed.names)) if index >> k & 1],
+                "metrics": [tensors.names[k] for k in range(len(tensors.names)) if index >> k & 1],
                 "king": float(kings[index]),
                 "r": float(r[index]),
             }
             for index in sets
-            if real[index]
+            if exists[index]
         ],
     }

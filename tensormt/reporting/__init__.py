@@ -1,4 +1,4 @@
-"""What was matched, and a page in the browser that shows it."""
+"""Explanations of scores (`tm.explain`) and an HTML report that shows them (`tm.report`)."""
 
 from tensormt.reporting.build import report
 from tensormt.reporting.explained import Explained, Match, Member, Pair, explain

@@ -1,10 +1,10 @@
-"""`tm.report`: systems, references and metrics to one HTML file that opens from disk.
+"""`tm.report`: a comparison of systems as one HTML file that opens without a server.
 
-collect     one pass over the corpus: texts, statistics, counted items
-overview    intervals, significance, buckets, metrics, people
-item_counts what one system matches and another does not
-tree_panel  trees and matches of the segments that differ most
-page        all of it packed into the file
+collect      one pass over the corpus: texts, statistics, matched items
+overview     intervals, significance, buckets, correlations with metrics and human scores
+item_counts  items that one system matches and another does not
+tree_panel   trees and matches of the segments in which systems differ most
+page         the file
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from tensormt.metric import Metric
 from tensormt.options import describe
 from tensormt.reporting import overview
 from tensormt.reporting.collect import Collected, collect
-from tensormt.reporting.item_counts import Item, tallied
-from tensormt.reporting.page import Packed, write
-from tensormt.reporting.tree_panel import draw
+from tensormt.reporting.item_counts import Item, items_by_difference
+from tensormt.reporting.page import PackedBlocks, write_page
+from tensormt.reporting.tree_panel import segment_cards
 from tensormt.segments import Segments
 from tensormt.trees.batch import TreeBatch
 from tensormt.trees.sources import PreparsedTrees, TreesAsText
 from tensormt.validation import file_name, integer, on_device, optional, string, tensor_of, validate
 from tensormt.version import __version__
 
-TREES_FOR = 2000  # segments whose trees are drawn: those with the largest differences
-_AT_ONCE = 50  # of them in one block of the file
+TREES_FOR = 2000  # number of segments whose trees are shown: those with the largest differences
+_BLOCK = 50  # such segments in one block of the file
 
 Lines = Sequence[str | None] | TreeBatch
 
@@ -62,18 +62,34 @@ def report(
     trees_for: int | None = TREES_FOR,
     title: str = "tensormt report",
 ) -> Path:
-    """Write a page about systems, hyps {system: N segments}, against R reference streams.
+    """Write a report that compares systems as an HTML file.
 
-    None is a segment without an output: it is left out, and the page says how many there are.
-    `trees`: True where all texts are bracketings, or ({system: trees}, R of trees) beside the text.
-    `docs`: a document id for each segment. `human`: scores of people by name, float64 [S,N], NaN
-    where there is none. `trees_for`: how many segments have their trees drawn, None for all.
+    Args:
+        hyps: The outputs of each system, N segments each; None: the system has no output there.
+        refs: R streams of N references; None or blank: no such reference.
+        metrics: Metrics, or their names as on the command line.
+        path: The file.
+        parser: Parser, or its name, for metrics that read trees.
+        device: Device of the computation; None: the default device.
+        trees: True if all texts are bracketed trees; or the trees of the texts, as a pair of
+            {system: N trees} and R streams of N trees. False: a parser makes the trees.
+        docs: Document id of each segment.
+        human: Human scores by name, float64 [S,N]; NaN where there is no score.
+        trees_for: Number of segments whose trees are shown; None: all.
+        title: Title of the page.
+
+    Returns:
+        The file.
+
+    Raises:
+        TensorMTError: If the inputs do not align, a metric is unknown, or the file cannot be
+            written; most of this is checked before anything is computed.
 
     >>> path = report({"A": ["a dog ran"], "B": ["the dog"]}, [["the dog ran"]], ["bleu"])
     >>> path.read_text(encoding="utf-8").startswith("<!doctype html>")
     True
     """
-    output_path(Path(path))  # before the work
+    output_path(Path(path))  # raises before the computation
     if not isinstance(hyps, Mapping) or not hyps:
         raise TensorMTError("hyps is {system: list of segments}: give at least one system")
     lines = {str(name): as_lines(own, f"hyps[{name!r}]") for name, own in hyps.items()}
@@ -81,7 +97,7 @@ def report(
     segments = replace(segments, human=_human(human or {}, len(lines), len(segments)))
     source = parser
     if not isinstance(trees, bool):
-        source = PreparsedTrees(_beside(trees, hyps), segments)
+        source = PreparsedTrees(_preparsed(trees, hyps), segments)
     elif trees:
         source = TreesAsText()
     evaluator = Evaluator(metrics, source, device)
@@ -89,7 +105,7 @@ def report(
 
 
 def _human(human: Any, systems: int, segments: int) -> dict[str, np.ndarray]:
-    """Human scores by name, float64 [S,N], if they fit."""
+    """Check human scores by name, and convert them to float64 [S,N]."""
     if not isinstance(human, Mapping):
         raise TensorMTError(f"human is {describe(human)}, expected {{name: scores [S,N]}}")
     for name, table in human.items():
@@ -102,8 +118,8 @@ def _human(human: Any, systems: int, segments: int) -> dict[str, np.ndarray]:
     return {str(name): table.double().cpu().numpy() for name, table in human.items()}
 
 
-def _beside(trees: Any, hyps: Mapping[str, Any]) -> list[Any]:
-    """The trees that lie beside the text: of the systems, then of the references."""
+def _preparsed(trees: Any, hyps: Mapping[str, Any]) -> list[Any]:
+    """Return the given trees of the systems, then of the references."""
     pair = isinstance(trees, tuple | list) and len(trees) == 2
     if not pair or not isinstance(trees[0], Mapping) or set(trees[0]) != set(hyps):
         raise TensorMTError(
@@ -120,8 +136,22 @@ def build(
     title: str = "tensormt report",
     progress: Callable[[str], object] = lambda step: None,
 ) -> Path:
-    """Write the page of what was collected."""
-    out, packed = output_path(Path(path)), Packed()
+    """Write the report of collected data.
+
+    Args:
+        collected: The data.
+        path: The file.
+        trees_for: Number of segments whose trees are shown; None: all.
+        title: Title of the page.
+        progress: Called with the name of each step.
+
+    Returns:
+        The file.
+
+    Raises:
+        TensorMTError: If the file cannot be written.
+    """
+    out, packed = output_path(Path(path)), PackedBlocks()
     progress("scores")
     scores = {name: collected.scores(name) for name in collected.statistics}
     totals = overview.systems(collected)
@@ -137,9 +167,9 @@ def build(
         for name, metric in collected.evaluator.metrics.items()
     ]
     progress("buckets")
-    ways = overview.buckets(collected)
-    for way in ways:
-        way["index"] = packed.array(way["index"] + 1, "u2")
+    buckets = overview.buckets(collected)
+    for partition in buckets:
+        partition["index"] = packed.array(partition["index"] + 1, "u2")
     progress("metrics")
     meta = {
         "title": title,
@@ -153,43 +183,43 @@ def build(
         "metrics": metrics,
         "samples": overview.samples(collected),
         "bucketSamples": overview.BUCKET_SAMPLES,
-        "buckets": ways,
+        "buckets": buckets,
         "correlations": overview.correlations(scores),
-        "people": overview.people(collected, scores),
+        "people": overview.human_correlations(collected, scores),
         "qarla": overview.qarla(collected),
     }
     progress("matches")
-    meta["items"] = _items(tallied(collected), packed)
+    meta["items"] = _items(items_by_difference(collected), packed)
     progress("trees")
-    meta["drawn"] = _drawn(collected, largest(scores, trees_for), packed)
+    meta["drawn"] = _cards(collected, most_different_segments(scores, trees_for), packed)
     order = list(collected.evaluator.metrics)
     meta["views"] = [
         {
             "name": name,
-            "metric": order.index(leaf.metric),
-            "kind": leaf.found.kind,
-            "orders": [leaf.found.name(k) for k in range(1, len(leaf.found.columns) + 1)],
+            "metric": order.index(matches.metric),
+            "kind": matches.explanation.kind,
+            "orders": matches.explanation.names(),
         }
-        for name, (leaf, *_) in collected.explained([0]).items()
+        for name, (matches, *_) in collected.explain([0]).items()
     ]
-    write(out, title, meta, packed)
+    write_page(out, title, meta, packed)
     return Path(path)
 
 
-def _items(items: list[Item], packed: Packed) -> list[dict[str, Any]]:
-    """By metric and order: texts, counts and segments of the items."""
+def _items(items: list[Item], packed: PackedBlocks) -> list[dict[str, Any]]:
+    """Return the texts, counts and segments of items, grouped by metric and order."""
     groups: dict[tuple[str, int], list[Item]] = {}
     for item in items:
-        groups.setdefault((item.leaf, item.order), []).append(item)
+        groups.setdefault((item.metric, item.order), []).append(item)
     found = []
-    # characters behind all others: they tell the least
-    for (leaf, order), members in sorted(
+    # Character n-grams come last: they are the least informative.
+    for (metric, order), members in sorted(
         groups.items(), key=lambda group: group[1][0].kind == "character"
     ):
         steps = [np.diff(item.segments, prepend=0) for item in members]
         found.append(
             {
-                "metric": leaf,
+                "metric": metric,
                 "name": members[0].name,
                 "kind": members[0].kind,
                 "order": order,
@@ -202,29 +232,39 @@ def _items(items: list[Item], packed: Packed) -> list[dict[str, Any]]:
     return found
 
 
-def largest(scores: Mapping[str, np.ndarray], count: int | None) -> list[int]:
-    """The segments where systems differ most in any metric, by rising number; None: all.
+def most_different_segments(scores: Mapping[str, np.ndarray], count: int | None) -> list[int]:
+    """Return the segments in which systems differ most in any metric.
 
-    Differences are taken in standard deviations of the metric's segment scores. Of a single system
-    those with the lowest scores are taken.
+    Differences are measured in standard deviations of the metric's segment scores. For a single
+    system the segments with the lowest scores are returned.
+
+    Args:
+        scores: Segment scores by metric, [S,N].
+        count: Number of segments; None: all.
+
+    Returns:
+        Numbers of the segments in ascending order.
+
+    >>> most_different_segments({"m": np.array([[0.1, 0.5, 0.9], [0.1, 0.6, 0.2]])}, 1)
+    [2]
     """
     size = next(iter(scores.values())).shape[1]
     if count is None or count >= size:
         return list(range(size))
-    reach = np.zeros(size)
+    largest = np.zeros(size)
     for table in scores.values():
         spread = max(float(np.nanstd(table)), 1e-12)
-        low, high = np.fmin.reduce(table), np.fmax.reduce(table)  # of the outputs that are there
+        low, high = np.fmin.reduce(table), np.fmax.reduce(table)
         gap = high - low if len(table) > 1 else np.nanmax(table) - table[0]
-        reach = np.fmax(reach, gap / spread)
-    chosen: list[int] = sorted(np.argsort(-reach, kind="stable")[:count].tolist())
+        largest = np.fmax(largest, gap / spread)
+    chosen: list[int] = sorted(np.argsort(-largest, kind="stable")[:count].tolist())
     return chosen
 
 
-def _drawn(collected: Collected, segments: list[int], packed: Packed) -> dict[str, Any]:
-    """Blocks of cards, and which segments have one."""
+def _cards(collected: Collected, segments: list[int], packed: PackedBlocks) -> dict[str, Any]:
+    """Pack the cards of some segments in blocks, and the numbers of these segments."""
     blocks = []
-    for start in range(0, len(segments), _AT_ONCE):
-        blocks.append(packed.json(draw(collected, segments[start : start + _AT_ONCE])))
+    for start in range(0, len(segments), _BLOCK):
+        blocks.append(packed.json(segment_cards(collected, segments[start : start + _BLOCK])))
     array = packed.array(np.array(segments, np.uint32), "u4")
-    return {"segments": array, "blocks": blocks, "each": _AT_ONCE}
+    return {"segments": array, "blocks": blocks, "each": _BLOCK}

@@ -1,11 +1,11 @@
-"""One pass over a corpus: texts, statistics, and the items that were counted as matched.
+"""Data of the report: one pass over a corpus collects texts, statistics and matched items.
 
 Each text of a chunk is prepared once for all metrics. Texts and statistics of all segments are
-kept, and of the matches a flat table for each metric (key, order, segment, system, place), from
-which `item_counts` finds what one system matches and another does not.
+kept. Of the matches, a flat table for each metric is kept (key, order, segment, system, place), in
+which `item_counts` finds the items that one system matches and another does not.
 
-An output that is missing (None, not an empty line) is left out: its row of statistics is 0, its
-score NaN, and every n says how many there are.
+Missing outputs (None, not an empty line) are left out: their statistics are 0, their scores NaN,
+and every n on the page counts the outputs that exist.
 """
 
 from __future__ import annotations
@@ -29,15 +29,20 @@ from tensormt.reporting.explained import CHUNK
 from tensormt.segments import Segments
 from tensormt.statistics import Statistics
 
-_LETTERS = 20_000  # outputs whose character n-grams are tallied: a hundred times their words
-_SHORTEST = 3  # characters of an n-gram worth a tally
+_MAX_CHARACTER_OUTPUTS = 20_000  # with more outputs, character n-grams are not counted
+_MIN_CHARACTERS = 3  # shorter character n-grams are not counted
 
 
-class Leaf(NamedTuple):
-    """What one metric matched, by itself or as a member of the mean that the page shows.
+class MetricMatches(NamedTuple):
+    """What one metric matched, which is shown by itself or as a member of a mean.
 
-    `name`: "stm", or "blend: chrF"; its score counts `weight` times in that of `metric`; `columns`
-    are its statistics among those of that metric, None for all.
+    Args:
+        metric: Name of the metric on the page.
+        name: The same name, or for a member "blend: chrF".
+        weight: Weight of the member's score in that of the metric on the page.
+        own: The metric or member itself.
+        columns: Its statistics among those of the metric on the page; None: all.
+        explanation: What it matched.
     """
 
     metric: str
@@ -45,46 +50,60 @@ class Leaf(NamedTuple):
     weight: float
     own: Metric[Any]
     columns: list[int] | None
-    found: Explanation
+    explanation: Explanation
 
-    def rows(self, statistics: Tensor) -> Tensor:
-        """The leaf's own statistics among those of the metric on the page."""
+    def select(self, statistics: Tensor) -> Tensor:
+        """Return its own statistics among those of the metric on the page, [n,K]."""
         return statistics if self.columns is None else statistics[:, self.columns]
 
-
-def _leaves(
-    name: str, metric: Metric[Any], found: Explanation, of: Leaf | None = None
-) -> Iterator[Leaf]:
-    """The explanation itself, or those of the members."""
-    here = of or Leaf(name, name, 1.0, metric, None, found)
-    if not found.parts:
-        yield here
-    for part in found.parts:
-        columns = list(part.columns)
-        if here.columns is not None:
-            columns = [here.columns[k] for k in columns]
-        title = f"{here.name}: {part.name}"
-        member = Leaf(name, title, here.weight * part.weight, part.metric, columns, part.found)
-        yield from _leaves(name, part.metric, part.found, member)
+    def members(self) -> Iterator[MetricMatches]:
+        """Iterate over the members of a mean, recursively; another metric yields only itself."""
+        if not self.explanation.parts:
+            yield self
+        for part in self.explanation.parts:
+            columns = list(part.columns)
+            if self.columns is not None:
+                columns = [self.columns[k] for k in columns]
+            yield from MetricMatches(
+                self.metric,
+                f"{self.name}: {part.name}",
+                self.weight * part.weight,
+                part.metric,
+                columns,
+                part.found,
+            ).members()
 
 
 @dataclass
 class ItemCounts:
-    """The counted items of one leaf, arrays [n]."""
+    """The matched items of one metric.
+
+    Args:
+        metric: Name of the metric on the page.
+        kind: Kind of the items (`tensormt.explanation`).
+        names: Names of the items of each order.
+        parts: Arrays of the chunks; see `arrays`.
+    """
 
     metric: str
     kind: str
-    names: list[str]  # of the items of each order
+    names: list[str]
     parts: list[tuple[np.ndarray, ...]] = field(default_factory=list)
 
     def add(self, found: Explanation, start: int, system: int) -> None:
-        """Take in the counted items of a chunk that starts at a segment."""
+        """Add the matched items of a chunk.
+
+        Args:
+            found: Explanation of the chunk.
+            start: Number of the first segment of the chunk.
+            system: Number of the system.
+        """
         items = found.items
         if items is None:
             return
-        wanted = (
-            items.counted & (items.hyp.order >= _SHORTEST) if found.characters else items.counted
-        )
+        wanted = items.counted
+        if found.characters:
+            wanted = wanted & (items.hyp.order >= _MIN_CHARACTERS)
         chosen = wanted.cpu().numpy()
         segment, order, place, key = (part.cpu().numpy()[chosen] for part in items.hyp)
         self.parts.append(
@@ -98,67 +117,79 @@ class ItemCounts:
         )
 
     def arrays(self) -> tuple[np.ndarray, ...]:
-        """Key, order, segment, system, place of all."""
+        """Return key, order, segment, system and place of all items, [n] each."""
         return tuple(np.concatenate(part) for part in zip(*self.parts, strict=True))
 
 
 @dataclass
 class Collected:
-    """What the page is made of: N segments, S systems, R references, X metrics."""
+    """The data of a report on N segments, S systems and R references.
+
+    Args:
+        evaluator: The fitted metrics.
+        systems: Names of the systems on the page [S].
+        corpus: All segments, as they were read.
+        hyps: Texts of the systems on the page [S][N]; for trees, their words.
+        refs: Texts of the references [R][N]; "" where there is none.
+        evaluated: Statistics of all segments.
+        item_counts: Matched items by metric or member, if it can explain them.
+        depths: Depth of the tree of the first reference, int64 [N]; None without trees.
+    """
 
     evaluator: Evaluator
-    systems: list[str]  # as they are shown
-    corpus: Segments  # all segments, as they were read
-    hyps: list[list[str]]  # [S][N], as they are shown: of trees, their words
-    refs: list[list[str]]  # [R][N], "" where there is none
-    found: Statistics
-    item_counts: dict[str, ItemCounts]  # by leaf, for metrics that explain their items
-    depths: np.ndarray | None  # of the first reference's tree, int [N]
+    systems: list[str]
+    corpus: Segments
+    hyps: list[list[str]]
+    refs: list[list[str]]
+    evaluated: Statistics
+    item_counts: dict[str, ItemCounts]
+    depths: np.ndarray | None
 
     @property
     def docs(self) -> list[str] | None:
-        """Document of every segment, where known."""
+        """Document of every segment, if known."""
         return self.corpus.documents
 
     @property
     def statistics(self) -> Mapping[str, Tensor]:
-        """By metric, [S,N,K]."""
-        return self.found.tables
+        """Statistics by metric, [S,N,K]."""
+        return self.evaluated.tables
 
     @property
     def present(self) -> np.ndarray:
         """Where systems have an output, bool [S,N]."""
-        present: np.ndarray = self.found.present.numpy()
+        present: np.ndarray = self.evaluated.present.numpy()
         return present
 
     @property
     def segments(self) -> int:
-        """N."""
+        """Number of segments N."""
         return len(self.corpus)
 
     def scores(self, metric: str) -> np.ndarray:
-        """Segment scores, float64 [S,N]; NaN where there is no output."""
-        scores: np.ndarray = self.found.segments(metric).numpy()
+        """Return the segment scores of a metric, float64 [S,N]; NaN where there is no output."""
+        scores: np.ndarray = self.evaluated.segments(metric).numpy()
         return scores
 
-    def explained(self, segments: Sequence[int]) -> dict[str, list[Leaf]]:
-        """What each metric matched in some segments, by leaf and system."""
+    def explain(self, segments: Sequence[int]) -> dict[str, list[MetricMatches]]:
+        """Return what was matched in some segments, by metric or member, for each system."""
         texts = self.evaluator.prepare(self.corpus[segments])
-        found: dict[str, list[Leaf]] = {}
+        found: dict[str, list[MetricMatches]] = {}
         for name in self.evaluator.metrics:
-            for leaf in _explained(self.evaluator, texts, name) or ():
-                found.setdefault(leaf.name, []).append(leaf)
+            for matches in _explain(self.evaluator, texts, name) or ():
+                found.setdefault(matches.name, []).append(matches)
         return found
 
 
-def _explained(evaluator: Evaluator, texts: PreparedTexts, name: str) -> list[Leaf] | None:
-    """What a metric matched, leaf by leaf, for each system; None if it does not say it."""
+def _explain(evaluator: Evaluator, texts: PreparedTexts, name: str) -> list[MetricMatches] | None:
+    """Return what a metric (or its members) matched, system by system; None if it cannot say."""
     metric = evaluator.metrics[name]
     try:
         found = evaluator.explain(texts, name)
     except NoExplanation:
         return None
-    return [leaf for each in found for leaf in _leaves(name, metric, each)]
+    roots = (MetricMatches(name, name, 1.0, metric, None, each) for each in found)
+    return [matches for root in roots for matches in root.members()]
 
 
 def collect(
@@ -168,44 +199,53 @@ def collect(
     size: int = CHUNK,
     progress: Callable[[int], object] = lambda count: None,
 ) -> Collected:
-    """Evaluate a corpus and collect what the page shows.
+    """Evaluate a corpus and collect the data of the report.
 
     Args:
         evaluator: Metrics with their source of trees.
-        corpus: The corpus; outputs that are None are left out and counted.
-        names: What the systems are called on the page.
-        size: Segments at a time.
-        progress: Called with the number of segments that are done.
+        corpus: The corpus; outputs that are None are left out.
+        names: Names of the systems on the page; None: those of the corpus.
+        size: Number of segments per chunk.
+        progress: Called with the number of segments of each chunk when it is done.
+
+    Returns:
+        The data.
+
+    Raises:
+        TensorMTError: If there are no segments.
+
+    >>> corpus = Segments({"a": ["a cat"]}, [["a cat sat"]])
+    >>> sorted(collect(Evaluator(["bleu"]), corpus).item_counts)
+    ['bleu']
     """
     if not len(corpus):
         raise TensorMTError("no segments to report on: the files are empty")
     evaluator = evaluator.fit(corpus)
     count = len(corpus.systems)
-    many = count * len(corpus) > _LETTERS
+    skip_characters = count * len(corpus) > _MAX_CHARACTER_OUTPUTS
     parts: list[Segments] = []
     statistics: list[Statistics] = []
     shown: list[list[str]] = [[] for _ in range(count + corpus.reference_count)]
     item_counts: dict[str, ItemCounts] = {}
-    silent: set[str] = set()
+    unexplained: set[str] = set()
     depths: list[np.ndarray] = []
     for segments in corpus.chunks(min(size, CHUNK)):
         texts = evaluator.prepare(segments)
         statistics.append(evaluator.evaluate(segments, texts))
         for name in evaluator.metrics:
-            leaves = None if name in silent else _explained(evaluator, texts, name)
-            if leaves is None:
-                silent.add(name)
+            explained = None if name in unexplained else _explain(evaluator, texts, name)
+            if explained is None:
+                unexplained.add(name)
                 continue
-            each = len(leaves) // max(count, 1)  # leaves come system by system
-            for place, leaf in enumerate(leaves):
-                if leaf.found.items is None or (many and leaf.found.characters):
+            members = len(explained) // max(count, 1)  # of each system in turn
+            for place, matches in enumerate(explained):
+                found = matches.explanation
+                if found.items is None or (skip_characters and found.characters):
                     continue
-                orders = range(1, len(leaf.found.columns) + 1)
-                titles = [leaf.found.name(order) for order in orders]
                 counts = item_counts.setdefault(
-                    leaf.name, ItemCounts(name, leaf.found.kind, titles)
+                    matches.name, ItemCounts(name, found.kind, found.names())
                 )
-                counts.add(leaf.found, segments.number(0), place // each)
+                counts.add(found, segments.number(0), place // members)
         if evaluator.reads_trees:
             depths.append(_depths(Trees("dependency").batches(texts)[count]))
         for number, lines in enumerate(shown):
@@ -225,7 +265,7 @@ def collect(
 
 
 def _depths(trees: Any) -> np.ndarray:
-    """Levels of every tree, int64 [B]; 0 for no tree."""
+    """Return the depth of every tree, int64 [B]; 0 if there is no tree."""
     nodes = trees.nodes
     most = torch.zeros(nodes.trees, dtype=torch.int64, device=nodes.parent.device)
     deepest: np.ndarray = most.scatter_reduce(0, nodes.segment, nodes.depth, "amax").cpu().numpy()

@@ -1,8 +1,8 @@
-"""`tm.explain`: for each segment, the items that a metric counted, where they stand, and in what.
+"""`tm.explain`: the items of each segment that a metric matched, with their positions.
 
-The metric says it in tensors (`Metric.explain`); here it is told segment by segment, in words. The
-counted matches of an order are as many as the metric's statistics say, and the shares of the pairs
-of nodes sum to the tree kernel.
+`Metric.explain` returns tensors (`tensormt.explanation`), which are converted here to lists with
+texts for each segment. The number of counted matches of an order equals the metric's statistics,
+and the contributions of node pairs sum to the tree kernel.
 """
 
 from __future__ import annotations
@@ -25,15 +25,23 @@ from tensormt.options import describe
 from tensormt.registry import make
 from tensormt.segments import Segments
 
-CHUNK = 1024  # segments at a time: keys of many segments would lose bits
+CHUNK = 1024  # segments at a time: item keys of more segments would not fit into 64 bits
 
 
 class Match(NamedTuple):
-    """An item of the hypothesis.
+    """An item of the hypothesis: an n-gram, subtree or headword chain.
 
-    `order` is its depth or length, `place` its node or first token. `counted`: the clipped count
-    has it; `reference`: the one that gave the count, from 0, None where none holds the item;
-    `places`: for each reference where equal items stand.
+    Args:
+        order: Its length or depth.
+        place: Its first token or its node; see `tensormt.explanation`.
+        text: The item as text.
+        counted: Whether the clipped count includes it.
+        reference: Number of the reference that gave the count, from 0; None if no reference
+            contains the item.
+        places: For each reference the places of equal items.
+
+    >>> Match(1, 0, "cat", True, 0, [[1]]).text
+    'cat'
     """
 
     order: int
@@ -45,7 +53,18 @@ class Match(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """A node of the hypothesis and one of a reference with equal productions; log of their C."""
+    """A node of the hypothesis and a node of a reference with equal productions.
+
+    Args:
+        reference: Number of the reference, from 0.
+        place: Node of the hypothesis.
+        other: Node of the reference.
+        text: The production as text.
+        log: log C(x, y), where C is the number of common subtrees rooted at both nodes.
+
+    >>> Pair(0, 1, 1, "(NP DT NN)", 0.0).share
+    1.0
+    """
 
     reference: int
     place: int
@@ -55,16 +74,23 @@ class Pair(NamedTuple):
 
     @property
     def share(self) -> float:
-        """C(x, y), its share of K(h, r)."""
+        """C(x, y), the contribution of the pair to the kernel K(h, r)."""
         return math.exp(self.log)
 
 
 @dataclass
 class Explained:
-    """What was matched in one segment: items in the order of `order`, then place, or pairs.
+    """What a metric matched in one segment.
 
-    `names` says what the items of each order are ("subtrees of depth 2"); a mean has the
-    explanations of its members in `members`.
+    Args:
+        kind: Kind of the items; see `tensormt.explanation`.
+        matches: Items, sorted by order and place.
+        pairs: Pairs of nodes, for tree kernels.
+        names: Names of the items of each order, such as "subtrees of depth 2".
+        members: Explanations of the members of a mean.
+
+    >>> Explained("n-gram", [Match(1, 0, "cat", True, 0, [[1]])]).counts
+    {1: 1}
     """
 
     kind: str
@@ -75,16 +101,25 @@ class Explained:
 
     @property
     def counts(self) -> dict[int, int]:
-        """How many items of each order were counted."""
+        """Number of counted items of each order."""
         return dict(sorted(Counter(m.order for m in self.matches if m.counted).items()))
 
     def kernel(self, reference: int) -> float:
-        """K(h, r) of one reference, the sum of the shares."""
+        """Return the kernel K(h, r) with one reference, the sum over its pairs."""
         return math.fsum(pair.share for pair in self.pairs if pair.reference == reference)
 
 
 class Member(NamedTuple):
-    """A member of a mean: its score counts `weight` times in that of the mean."""
+    """A member of a mean.
+
+    Args:
+        name: Name of the member.
+        weight: Weight of its score in the mean.
+        found: What it matched.
+
+    >>> Member("stm", 0.5, Explained("subtree")).weight
+    0.5
+    """
 
     name: str
     weight: float
@@ -98,10 +133,21 @@ def explain(
     parser: Any = "default",
     device: str | torch.device | None = None,
 ) -> list[Explained]:
-    """What a metric matched: for each of B segments the items, their places and references.
+    """Explain a score: return the items of each segment that a metric matched.
 
-    hyp is a batch of B segments, refs a list of R batches, as for the metric itself; or text, B
-    lines and R streams of B lines, parsed by `parser` where the metric reads trees.
+    Args:
+        metric: A metric, or its name as on the command line.
+        hyp: A batch of B segments, or B lines of text.
+        refs: R batches of B segments, or R streams of B lines of text.
+        parser: Parser of text, or its name, for metrics that read trees.
+        device: Device of the computation; None: the default device.
+
+    Returns:
+        What was matched in each of the B segments.
+
+    Raises:
+        NoExplanation: If the metric cannot say what it matched.
+        TensorMTError: If hypothesis and references do not align or are not what the metric reads.
 
     >>> from tensormt import STM, TreeBatch
     >>> hyp = TreeBatch.from_brackets(["(S (NP (PRP I)) (VP (VBP run)))"])
@@ -127,9 +173,8 @@ def explain(
 
 
 def by_segment(found: Explanation) -> list[Explained]:
-    """An explanation segment by segment."""
-    names = [found.name(order) for order in range(1, len(found.columns) + 1)]
-    segments = [Explained(found.kind, names=names) for _ in range(len(found.hyp))]
+    """Convert the explanation of a batch to one `Explained` per segment."""
+    segments = [Explained(found.kind, names=found.names()) for _ in range(len(found.hyp))]
     for part in found.parts:
         for segment, own in zip(segments, by_segment(part.found), strict=True):
             segment.members.append(Member(part.name, part.weight, own))

@@ -1,7 +1,7 @@
-"""What one system matches and another does not: items by the difference of their counts.
+"""Items that one system matches and another does not, by the difference of their counts.
 
-Of each metric and order the items with the largest differences between any two systems are kept,
-with the counts of all systems and the segments in which they were matched.
+For each metric and order the items with the largest differences between two systems are kept, with
+the counts of all systems and the segments in which they were matched.
 """
 
 from __future__ import annotations
@@ -13,15 +13,25 @@ import numpy as np
 
 from tensormt.reporting.collect import Collected
 
-_PAIRS = 15  # pairs of systems whose largest differences are looked for, beside the widest range
-_KEPT = 40  # items a pair and order
+_PAIRS = 15  # pairs of systems whose largest differences are searched, in addition to the range
+_KEPT = 40  # items per pair and order
 
 
 class Item(NamedTuple):
-    """An item with its counted matches by system, and the segments that hold one."""
+    """An item and how often it was matched.
 
-    leaf: str
-    name: str  # of such items: "subtrees of depth 2"
+    Args:
+        metric: Name of the metric, or of the member of a mean.
+        name: Name of such items, such as "subtrees of depth 2".
+        kind: Kind of the item (`tensormt.explanation`).
+        order: Its length or depth.
+        text: The item as text.
+        counts: Number of matches of each system [S].
+        segments: Numbers of the segments with a match, int [n].
+    """
+
+    metric: str
+    name: str
     kind: str
     order: int
     text: str
@@ -29,18 +39,22 @@ class Item(NamedTuple):
     segments: np.ndarray
 
 
-def tallied(collected: Collected) -> list[Item]:
-    """The items worth a look, by metric and order."""
+def items_by_difference(collected: Collected) -> list[Item]:
+    """Return the items with the largest differences between systems, by metric and order.
+
+    Args:
+        collected: The data of a report.
+    """
     found: list[tuple[str, int, list[int], np.ndarray, tuple[int, int, int]]] = []
-    for leaf, tally in collected.item_counts.items():
-        key, order, segment, system, place = tally.arrays()
+    for metric, item_counts in collected.item_counts.items():
+        key, order, segment, system, place = item_counts.arrays()
         for number in np.unique(order).tolist():
             rows = np.nonzero(order == number)[0]
             _, first, inverse = np.unique(key[rows], return_index=True, return_inverse=True)
             size = len(collected.systems)
             counts = np.bincount(inverse * size + system[rows], minlength=len(first) * size)
             counts = counts.reshape(len(first), size)
-            chosen = _largest(counts)
+            chosen = _most_different(counts)
             slot = np.full(len(first), -1)
             slot[chosen] = np.arange(len(chosen))
             mine = slot[inverse]
@@ -52,18 +66,18 @@ def tallied(collected: Collected) -> list[Item]:
                 places = segment[held[by_owner[cuts[at] : cuts[at + 1]]]]
                 example = rows[first[item]]
                 where = (int(segment[example]), int(system[example]), int(place[example]))
-                found.append((leaf, int(number), counts[item].tolist(), np.unique(places), where))
-    texts = _texts(collected, [(leaf, order, *at) for leaf, order, _, _, at in found])
+                found.append((metric, int(number), counts[item].tolist(), np.unique(places), where))
+    texts = _texts(collected, [(metric, order, *at) for metric, order, _, _, at in found])
     items = []
-    for (leaf, depth, counted, segments, _), text in zip(found, texts, strict=True):
-        tally = collected.item_counts[leaf]
-        named = tally.names[depth - 1]
-        items.append(Item(leaf, named, tally.kind, depth, text, counted, segments))
+    for (metric, depth, counted, segments, _), text in zip(found, texts, strict=True):
+        item_counts = collected.item_counts[metric]
+        name = item_counts.names[depth - 1]
+        items.append(Item(metric, name, item_counts.kind, depth, text, counted, segments))
     return items
 
 
-def _largest(counts: np.ndarray) -> np.ndarray:
-    """Rows of counts [n,S] with the largest differences between two systems, or most matches."""
+def _most_different(counts: np.ndarray) -> np.ndarray:
+    """Return the rows of counts [n,S] with the largest differences of two systems, or sums."""
     wanted = [counts.max(1) - counts.min(1), counts.sum(1)]
     for a, b in list(combinations(range(counts.shape[1]), 2))[:_PAIRS]:
         gap = counts[:, a] - counts[:, b]
@@ -76,15 +90,15 @@ def _largest(counts: np.ndarray) -> np.ndarray:
 
 
 def _texts(collected: Collected, places: list[tuple[str, int, int, int, int]]) -> list[str]:
-    """The text of items given leaf, order, segment, system and place."""
+    """Return the text of items, given metric, order, segment, system and place."""
     segments = sorted({segment for _, _, segment, _, _ in places})
     at = {segment: number for number, segment in enumerate(segments)}
-    explained = collected.explained(segments) if segments else {}
+    explained = collected.explain(segments) if segments else {}
     made: dict[tuple[str, int, int], Any] = {}
     texts = []
-    for leaf, order, segment, system, place in places:
-        cell = (leaf, segment, system)
+    for metric, order, segment, system, place in places:
+        cell = (metric, segment, system)
         if cell not in made:
-            made[cell] = explained[leaf][system].found.text(at[segment])
+            made[cell] = explained[metric][system].explanation.text(at[segment])
         texts.append(made[cell](order, place))
     return texts

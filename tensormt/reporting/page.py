@@ -1,9 +1,9 @@
-"""One HTML file with everything in it: numbers, texts, trees, style and script.
+"""The HTML file of a report, which contains all data, style and scripts.
 
-Columns of numbers and texts are deflated and written in base64, and the browser unpacks what it
-needs (DecompressionStream). The content policy allows the page's own script and style, by their
-hashes, and nothing else: no network, no other script. All that comes from data is base64, or text
-that the script puts in as text.
+Columns of numbers and texts are compressed (deflate) and encoded in base64; the browser unpacks
+what it needs (DecompressionStream). The content security policy allows only the script and style of
+the page, by their hashes: no network access and no other scripts. Data is written as base64, or as
+text that the script inserts as text nodes, never as markup.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 from tensormt.data import files
-from tensormt.data.atomic_write import whole_file
+from tensormt.data.atomic_write import atomic_file
 
-LINES = 2000  # of text in one block
+LINES = 2000  # lines of text in one block
 _FOLDER = Path(__file__).parent
 _SCRIPTS = ("data.js", "charts.js", "panels.js", "segments.js", "trees.js", "start.js")
 
@@ -46,36 +46,49 @@ _PAGE = """<!doctype html>
 """
 
 
-class Packed:
-    """Blocks of bytes, deflated, each an element of the page."""
+class PackedBlocks:
+    """Compressed blocks of bytes, each of which becomes an element of the page.
+
+    >>> packed = PackedBlocks()
+    >>> packed.array(np.array([1.0, 2.0]), "f4")
+    {'b': 0, 't': 'f4', 'n': 2}
+    """
 
     def __init__(self) -> None:
         self.blocks: list[str] = []
 
     def add(self, data: bytes) -> int:
-        """Keep a block; its number."""
+        """Add a block of bytes and return its number."""
         packer = zlib.compressobj(6, zlib.DEFLATED, -15)
         packed = packer.compress(data) + packer.flush()
         self.blocks.append(base64.b64encode(packed).decode("ascii"))
         return len(self.blocks) - 1
 
     def array(self, values: np.ndarray, kind: str) -> dict[str, Any]:
-        """Keep numbers, by their bytes' places: all lowest bytes, then the next ones, ….
+        """Add an array of numbers, stored by byte: all lowest bytes, then all second bytes, ….
 
-        kind: u1, u2, u4, f4.
+        Args:
+            values: The numbers [n].
+            kind: Type of the stored numbers: "u1", "u2", "u4" or "f4".
+
+        Returns:
+            Number of the block, type and length, for the script.
         """
         data = np.ascontiguousarray(values, dtype=f"<{kind}")
         planes = data.view(np.uint8).reshape(len(data), -1).T
         return {"b": self.add(np.ascontiguousarray(planes).tobytes()), "t": kind, "n": len(data)}
 
     def texts(self, lines: Sequence[str]) -> dict[str, Any]:
-        """Keep lines in blocks: lengths as JavaScript counts them, u4 each, then all in UTF-8.
+        """Add lines of text in blocks, of which the browser unpacks those that it shows.
 
-        The browser unpacks the blocks of the lines that it shows.
+        A block has the lengths of the lines in UTF-16 units, u4 each, and then the text in UTF-8.
+
+        Returns:
+            Numbers of the blocks and lines per block, for the script.
         """
         blocks = []
         for start in range(0, len(lines), LINES):
-            # what no UTF-8 can hold (a lone surrogate) becomes a question mark
+            # Lone surrogates, which are not valid in UTF-8, become question marks.
             plain = [
                 line.encode("utf-8", "replace").decode() for line in lines[start : start + LINES]
             ]
@@ -85,7 +98,7 @@ class Packed:
         return {"blocks": blocks, "each": LINES}
 
     def json(self, value: Any) -> int:
-        """Keep an object."""
+        """Add an object as JSON and return the number of its block."""
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
         return self.add(text.encode("utf-8", "replace"))
 
@@ -99,8 +112,15 @@ def _asset(name: str) -> str:
     return files.text(str(_FOLDER / name))
 
 
-def write(path: Path, title: str, meta: dict[str, Any], packed: Packed) -> None:
-    """Write the page; `meta` refers to blocks by number."""
+def write_page(path: Path, title: str, meta: dict[str, Any], packed: PackedBlocks) -> None:
+    """Write the page.
+
+    Args:
+        path: The file.
+        title: Title of the page.
+        meta: Data of the page, which refers to blocks by number.
+        packed: The blocks.
+    """
     script = "'use strict';\n(() => {\n" + "\n".join(map(_asset, _SCRIPTS)) + "\n})();"
     style = _asset("page.css")
     policy = (
@@ -121,5 +141,5 @@ def write(path: Path, title: str, meta: dict[str, Any], packed: Packed) -> None:
         data="\n".join(blocks),
         script=script,
     )
-    with whole_file(path) as file:
+    with atomic_file(path) as file:
         file.write(page.encode("utf-8", "replace"))

@@ -1,10 +1,11 @@
-"""What the tree panel draws: trees and tokens of single segments, with their matches.
+"""Data of the tree panel: trees and tokens of single segments, with their matches.
 
-Equal items of one segment and order share a number, in the hypotheses and in the references: the
-page colours an item that has one and lights up its equals. Items that the count took carry the
-reference that gave it. What an order's matches add to a segment's score is its Shapley value: the
-mean, over all sequences of orders, of what the score gains when the order's matches come in; all
-add up to the score less that of no match at all, and equal matches of an order share it evenly.
+Equal items of the same segment and order have the same number in the hypotheses and in the
+references; the page colours items that have a number and highlights equal ones. Counted items have
+the reference that gave the count. The contribution of the matches of an order to a segment's score
+is their Shapley value: the mean, over all permutations of the orders, of the increase of the score
+when the matches of the order are added. The contributions sum to the score minus the score without
+any match; equal matches of an order share its contribution evenly.
 """
 
 from __future__ import annotations
@@ -24,49 +25,57 @@ from tensormt.metric import Metric
 from tensormt.reporting.collect import Collected
 from tensormt.trees.batch import TreeBatch
 
-_MOST_ORDERS = 8  # 2⁸ sums of statistics a segment
-_PAIRS = 80  # pairs of nodes shown, the largest shares
+_MAX_ORDERS = 8  # 2⁸ scores per segment
+_PAIRS = 80  # pairs of nodes that are shown: those with the largest contributions
 
 
-def draw(collected: Collected, segments: Sequence[int]) -> list[dict[str, Any]]:
-    """One object for each of some segments, ready for JSON."""
-    explained = collected.explained(segments)
+def segment_cards(collected: Collected, segments: Sequence[int]) -> list[dict[str, Any]]:
+    """Return the trees, tokens and matches of some segments.
+
+    Args:
+        collected: The data of a report.
+        segments: Numbers of segments.
+
+    Returns:
+        One object per segment, for JSON.
+    """
+    explained = collected.explain(segments)
     cards: list[dict[str, Any]] = [{"i": i, "views": [], "m": {}} for i in segments]
     views: dict[int, int] = {}
     rows = torch.tensor(list(segments), dtype=torch.int64, device="cpu")
-    for name, leaves in explained.items():
-        leaf, found = leaves[0], [each.found for each in leaves]
+    for name, by_system in explained.items():
+        matches, found = by_system[0], [each.explanation for each in by_system]
         first = found[0]
         key = id(first.hyp)
         if key not in views and not first.characters:
             views[key] = len(views)
             streams = [*first.refs, *(each.hyp for each in found)]
             _add_view(cards, streams)
-        tables = [leaf.rows(table[rows]) for table in collected.statistics[leaf.metric]]
+        tables = [matches.select(table[rows]) for table in collected.statistics[matches.metric]]
         if first.items is None:
-            parts = _pairs(found, leaf.own, tables, leaf.weight)
+            parts = _pairs(found, matches.own, tables, matches.weight)
         elif first.characters:
-            parts = _letters(found, tables)
+            parts = _characters(found, tables)
         else:
             parts = _items(found, len(cards))
-        values = [gains(leaf.own, table, first.columns) for table in tables]
+        values = [shapley_values(matches.own, table, first.columns) for table in tables]
         for number, (card, part) in enumerate(zip(cards, parts, strict=True)):
             part |= {"v": views.get(key, -1), "kind": first.kind}
             if first.best is not None:
                 part["b"] = [int(each.best[number]) for each in found if each.best is not None]
             if first.items is not None and values[0] is not None:
-                shares = [leaf.weight * v[number] for v in values if v is not None]
-                part["gain"] = [_short(share.tolist()) for share in shares]
+                shares = [matches.weight * v[number] for v in values if v is not None]
+                part["gain"] = [_rounded(share.tolist()) for share in shares]
             card["m"][name] = part
     return cards
 
 
-def _short(values: list[float]) -> list[float]:
+def _rounded(values: list[float]) -> list[float]:
     return [float(f"{value:.6g}") for value in values]
 
 
 def _add_view(cards: list[dict[str, Any]], streams: Sequence[Any]) -> None:
-    """Add the trees or tokens of all streams, references first, to every card."""
+    """Add the trees or tokens of all streams to every card, references first."""
     columns = [_trees(s) if isinstance(s, TreeBatch) else _tokens(s) for s in streams]
     trees = isinstance(streams[0], TreeBatch)
     for number, card in enumerate(cards):
@@ -95,17 +104,17 @@ def _trees(batch: TreeBatch) -> list[dict[str, Any]]:
 
 
 def _items(found: Sequence[Explanation], size: int) -> list[dict[str, Any]]:
-    """For each segment: the numbers of equal items by stream, order and place; what counted.
+    """Return for each segment the numbers of equal items, and the counted items.
 
-    `c`: [stream][order] → [place, number, …] of items that have an equal on the other side;
-    `k`: [system][order] → [place, reference, …] of the counted ones.
+    `c`: [stream][order] → [place, number, …] of items that also occur on the other side;
+    `k`: [system][order] → [place, reference, …] of counted items.
     """
     items = [each.items for each in found if each.items is not None]
     orders = len(found[0].columns)
     held: list[set[tuple[int, int]]] = [set() for _ in range(size)]
     shared: list[set[tuple[int, int]]] = [set() for _ in range(size)]
-    refs = [_listed(ref) for ref in items[0].refs]
-    hyps = [_listed(each.hyp) for each in items]
+    refs = [_rows(ref) for ref in items[0].refs]
+    hyps = [_rows(each.hyp) for each in items]
     for rows in refs:
         for segment, order, _, key in rows:
             held[segment].add((order, key))
@@ -142,25 +151,25 @@ def _items(found: Sequence[Explanation], size: int) -> list[dict[str, Any]]:
     return cards
 
 
-def _letters(found: Sequence[Explanation], tables: Sequence[Tensor]) -> list[dict[str, Any]]:
-    """For each segment: the longest counted n-gram of characters that each character is part of.
+def _characters(found: Sequence[Explanation], tables: Sequence[Tensor]) -> list[dict[str, Any]]:
+    """Return for each segment the length of the longest counted n-gram around each character.
 
-    `h`: [system] → a figure a character (0: none); `r`: [reference][system] → the same of the
-    reference that gave the system its counts, "" for others; `n`: [system] → matches by order.
+    `h`: [system] → one digit per character (0: none); `r`: [reference][system] → the same for the
+    reference that gave the counts, "" for others; `n`: [system] → number of matches by order.
     """
     size, cards = len(found[0].hyp), list[dict[str, Any]]()
     own, others = [], []
     for each in found:
         items = each.items
         assert items is not None
-        own.append(_levels(each.hyp, items.hyp, items.counted, each.characters))
+        own.append(_longest_matches(each.hyp, items.hyp, items.counted, each.characters))
         rows = []
         for number, ref in enumerate(each.refs):
             mine, theirs = items.equal(number)
             given = items.counted[mine] & (items.reference[mine] == number)
             marked = torch.zeros_like(items.refs[number].place, dtype=torch.bool)
             marked[theirs[given]] = True
-            rows.append(_levels(ref, items.refs[number], marked, each.characters))
+            rows.append(_longest_matches(ref, items.refs[number], marked, each.characters))
         others.append(rows)
     columns = [column for columns in found[0].columns for column in columns]
     counts = [table[:, columns].tolist() for table in tables]
@@ -178,9 +187,9 @@ def _letters(found: Sequence[Explanation], tables: Sequence[Tensor]) -> list[dic
     return cards
 
 
-def _levels(batch: Any, side: Occurrences, chosen: Tensor, orders: int) -> list[str]:
-    """A figure for each character: the longest chosen n-gram that it is part of, 9 at most."""
-    level = np.full(int(batch.lengths.sum()), 48, np.uint8)  # the letter 0
+def _longest_matches(batch: Any, side: Occurrences, chosen: Tensor, orders: int) -> list[str]:
+    """Return one digit per character: the length of its longest chosen n-gram, at most 9."""
+    level = np.full(int(batch.lengths.sum()), 48, np.uint8)  # the digit 0
     starts = batch.starts.cpu().numpy()
     for order in range(1, orders + 1):
         rows = (chosen & (side.order == order)).cpu().numpy()
@@ -192,7 +201,8 @@ def _levels(batch: Any, side: Occurrences, chosen: Tensor, orders: int) -> list[
     return [text[low:high] for low, high in pairwise(cuts)]
 
 
-def _listed(side: Occurrences) -> list[tuple[int, int, int, int]]:
+def _rows(side: Occurrences) -> list[tuple[int, int, int, int]]:
+    """Return segment, order, place and key of every item."""
     columns = (side.segment, side.order, side.place, side.key)
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
@@ -200,10 +210,10 @@ def _listed(side: Occurrences) -> list[tuple[int, int, int, int]]:
 def _pairs(
     found: Sequence[Explanation], metric: Metric[Any], tables: Sequence[Tensor], weight: float
 ) -> list[dict[str, Any]]:
-    """For each segment and system: [reference, node, other node, part of the score], the largest.
+    """Return for each segment and system the pairs of nodes with the largest contributions.
 
-    The parts of one reference's pairs sum to the segment's score with the best reference, times
-    the weight of the metric.
+    `p`: [system] → [reference, node, other node, contribution], …. The contributions of the pairs
+    of one reference sum to the segment's score times the weight of the metric.
     """
     size = len(found[0].hyp)
     cards: list[dict[str, Any]] = [{"p": [[] for _ in found]} for _ in range(size)]
@@ -224,15 +234,28 @@ def _pairs(
     return cards
 
 
-def gains(
+def shapley_values(
     metric: Metric[Any], statistics: Tensor, columns: Sequence[Sequence[int]]
 ) -> Tensor | None:
-    """What no match gives and what the matches of each order add, float64 [n,1+D].
+    """Compute the contribution of the matches of each order to segment scores.
 
-    The rows of statistics [n,K] are single segments; None where the orders are too many.
+    Args:
+        metric: The metric.
+        statistics: Statistics of single segments [n,K].
+        columns: For each of D orders the columns of the statistics that count its matches.
+
+    Returns:
+        The score without any match and the Shapley value of each order, float64 [n,1+D]; None if
+        there are no orders or more than 8.
+
+    >>> from tensormt import BLEU, TokenBatch
+    >>> metric, batch = BLEU(max_order=1), TokenBatch.from_text(["a cat sat"])
+    >>> found = metric.explain(batch, [batch])
+    >>> shapley_values(metric, metric.statistics(batch, [batch]), found.columns).sum()
+    tensor(100., dtype=torch.float64)
     """
     size = len(columns)
-    if not 0 < size <= _MOST_ORDERS:
+    if not 0 < size <= _MAX_ORDERS:
         return None
     scores = {}
     for count in range(size + 1):

@@ -1,4 +1,4 @@
-"""Folders of shards on many workers: processes of this machine, or actors of a Ray cluster."""
+"""Scoring of many files on many workers: local processes, or actors of a Ray cluster."""
 
 from tensormt.scale.driver import Summary, score_files
 

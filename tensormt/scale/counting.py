@@ -1,8 +1,8 @@
-"""The first pass of NIST, NM and Zipf weights: n-grams are counted a shard, merged, and saved.
+"""The first pass of NIST, NM and Zipf weights: n-grams are counted per shard, merged and saved.
 
-Files lie in the folder `counts` of the output, under a name that holds a hash of all shards, so a
-run that was stopped goes on with the shards that are not counted, and a changed input is counted
-anew. Tables that were saved before are taken where they fit.
+The tables are in the folder `counts` of the output; their names contain a hash of all shards, so
+an interrupted run continues with the remaining shards, and a changed input is counted again. Saved
+tables of n-gram counts are used if they match a metric.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import json
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from tensormt.data.fsspec_io import fetched, filesystem, stored
+from tensormt.data.fsspec_io import atomic_upload, filesystem, local_copy
 from tensormt.data.shards import Shard
 from tensormt.errors import TensorMTError
 from tensormt.evaluator import named_metrics
@@ -21,19 +21,33 @@ from tensormt.scale.job import Job, unfitted
 from tensormt.scale.worker import Task
 
 
-def tables(
+def count_tables(
     job: Job,
     shards: Sequence[Shard],
     mine: Sequence[Shard],
     saved: Sequence[str],
     work: Callable[[Job, list[Task]], object],
 ) -> dict[str, str]:
-    """The files with the counts that metrics wait for, by name; `work` does tasks."""
+    """Return the files with the n-gram counts that metrics need; missing ones are computed.
+
+    Args:
+        job: The job.
+        shards: All shards of the run.
+        mine: Shards that this driver counts.
+        saved: Saved tables of n-gram counts.
+        work: Function that lets workers do tasks.
+
+    Returns:
+        Files by key of the table (`unfitted`).
+
+    Raises:
+        TensorMTError: If other drivers have not counted their shards yet.
+    """
     metrics = named_metrics(job.metrics).values()
     wanted = {key: some[0] for key, some in unfitted(metrics).items()}
     found: dict[str, str] = {}
     for path in saved:
-        with fetched(path) as local:
+        with local_copy(path) as local:
             table = Frequencies.load(local)
         for key, metric in wanted.items():
             kind = (metric.tokenize, metric.lowercase)
@@ -65,7 +79,7 @@ def _count(
             if not _exists(path):
                 _merge([parts(shard)[key] for shard in shards], path)
         except TensorMTError:
-            if not _exists(path):  # another driver may have merged and tidied up meanwhile
+            if not _exists(path):  # another driver may have merged the tables meanwhile
                 raise
         system, folder = filesystem(target)
         with suppress(FileNotFoundError):
@@ -78,15 +92,15 @@ def _merge(parts: Sequence[str], path: str) -> None:
     if done < len(parts):
         raise TensorMTError(
             f"n-grams are counted in {done} of {len(parts)} shards: run this part again when the "
-            "other parts have counted theirs"
+            "other parts have been counted"
         )
     total: Frequencies | None = None
     for part in parts:
-        with fetched(part) as local:
+        with local_copy(part) as local:
             own = Frequencies.load(local)
         total = own if total is None else total.merge(own)
     assert total is not None
-    with stored(path) as local:
+    with atomic_upload(path) as local:
         total.save(local)
 
 

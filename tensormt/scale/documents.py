@@ -1,9 +1,9 @@
-"""Document scores of many shards: sums a shard in a file of its own, put together at the end.
+"""Document scores of many shards: summed statistics per shard, which are merged at the end.
 
-A document may reach over shards and files. Beside the scores of a shard lie the summed statistics
-of its documents (`_documents/NAME.parquet`), there before the scores are, so whoever finds a shard
-done finds them too. The driver adds them up, a file at a time, and writes one table of scores.
-They are words of tensormt.kernels.fixed_point: the cuts cannot be seen in a score.
+A document may extend over several shards and files. The summed statistics of a shard's documents
+are written to `_documents/NAME.parquet` before the scores of the shard, so a finished shard always
+has them. The driver adds them up file by file and writes one table of scores. Sums are words of
+`tensormt.kernels.fixed_point`, so scores do not depend on how files are split.
 """
 
 from __future__ import annotations
@@ -20,20 +20,24 @@ from tensormt.scale.job import Job
 from tensormt.statistics import Totals
 
 FORMAT = "tensormt documents 1"
-_ROWS = 10_000  # documents that are written at a time
+_ROWS = 10_000  # documents written at a time
 
 
-def folder_of_sums(out: str) -> str:
-    """Where the sums of a run in the folder `out` lie."""
+def sums_folder(out: str) -> str:
+    """Return the folder of the sums of a run whose output folder is `out`.
+
+    >>> sums_folder("scores")
+    'scores/_documents'
+    """
     return f"{out}/_documents"
 
 
 def _path(job: Job, shard: Shard) -> str:
-    return f"{folder_of_sums(job.out)}/{shard.name}.parquet"
+    return f"{sums_folder(job.out)}/{shard.name}.parquet"
 
 
-def finished(job: Job, shard: Shard, fingerprint: str) -> dict[str, Any] | None:
-    """The footer of a shard; None where it, or the sums of its documents, are still missing."""
+def finished_footer(job: Job, shard: Shard, fingerprint: str) -> dict[str, Any] | None:
+    """Return the footer of a shard; None: it, or the sums of its documents, are missing."""
     footer = read_footer(job.output(shard))
     if footer is None or not job.documents or footer.get("fingerprint") != fingerprint:
         return footer
@@ -43,7 +47,7 @@ def finished(job: Job, shard: Shard, fingerprint: str) -> dict[str, Any] | None:
 
 
 def _cells(shapes: Mapping[str, Sequence[int]]) -> dict[str, tuple[str, int, int]]:
-    """Columns of a file of sums: metric, word and statistic."""
+    """Columns of a file of sums, with the metric, word and statistic of each."""
     return {
         f"{name}/{w}/{k}": (name, w, k)
         for name, (words, width) in shapes.items()
@@ -52,8 +56,15 @@ def _cells(shapes: Mapping[str, Sequence[int]]) -> dict[str, tuple[str, int, int
     }
 
 
-def keep(job: Job, shard: Shard, totals: Totals, footer: Mapping[str, Any]) -> None:
-    """Write the sums of a shard's documents, which its scores will lie beside."""
+def write_sums(job: Job, shard: Shard, totals: Totals, footer: Mapping[str, Any]) -> None:
+    """Write the sums of a shard's documents.
+
+    Args:
+        job: The job.
+        shard: The shard.
+        totals: Sums of its documents.
+        footer: Footer of the scores of the shard, whose fingerprint and input are copied.
+    """
     names, found = totals.document_names, totals.document_sums("")
     shapes = {name: (words.shape[0], words.shape[2]) for name, words in found.items()}
     cells = _cells(shapes)
@@ -66,8 +77,8 @@ def keep(job: Job, shard: Shard, totals: Totals, footer: Mapping[str, Any]) -> N
         file.finish({"format": FORMAT, **facts, "shapes": shapes})
 
 
-def recall(job: Job, shard: Shard) -> Totals:
-    """What `keep` wrote; the sums of the corpus are not in it."""
+def read_sums(job: Job, shard: Shard) -> Totals:
+    """Read what `write_sums` wrote; the sums of the corpus are not included."""
     columns, footer = read_columns(_path(job, shard))
     tables = {}
     for name, (words, width) in footer["shapes"].items():
@@ -76,28 +87,28 @@ def recall(job: Job, shard: Shard) -> Totals:
     return Totals.from_json({"names": columns["doc"], "documents": {"": tables}})
 
 
-def forget(job: Job) -> None:
-    """Remove all that `keep` wrote in the folder."""
-    system, folder = filesystem(folder_of_sums(job.out))
+def remove_sums(job: Job) -> None:
+    """Remove all files that `write_sums` wrote."""
+    system, folder = filesystem(sums_folder(job.out))
     names = system.ls(folder, detail=False) if system.isdir(folder) else []
     ours = [name for name in names if name.endswith(".parquet")]
-    for path in ours:  # raises where one is not ours
-        read_footer(f"{folder_of_sums(job.out)}/{path.rpartition('/')[2]}")
+    for path in ours:  # raises if one was not written by this package
+        read_footer(f"{sums_folder(job.out)}/{path.rpartition('/')[2]}")
     for path in ours:
         system.rm(path)
 
 
-def table_name(form: str) -> str:
-    """The file with the scores of all documents, in the folder of a run."""
+def scores_name(form: str) -> str:
+    """Return the name of the file with the scores of all documents."""
     return f"_documents{SUFFIXES[form]}"
 
 
-def write_table(
+def write_scores_table(
     job: Job, documents: Mapping[str, Mapping[str, float]], signatures: Mapping[str, str]
 ) -> None:
-    """One row a document, in the order in which they begin: its name and its scores."""
+    """Write the scores of all documents, one row per document in the order of their beginnings."""
     names, kinds = list(documents), {"doc": "string", **dict.fromkeys(job.metrics, "double")}
-    with ScoreFile(f"{job.out}/{table_name(job.form)}", kinds) as file:
+    with ScoreFile(f"{job.out}/{scores_name(job.form)}", kinds) as file:
         for start in range(0, len(names), _ROWS):
             some = names[start : start + _ROWS]
             scores = {m: [documents[doc][m] for doc in some] for m in job.metrics}

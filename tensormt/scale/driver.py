@@ -1,12 +1,13 @@
-"""The driver: cuts files into shards, gives them to workers, and sums up what they found.
+"""The driver: splits files into shards, distributes them to workers and sums up the statistics.
 
-    files → shards → (count n-grams, where a metric waits for them) → a file of scores a shard
+    files → shards → (n-gram counts, if a metric needs them) → one file of scores per shard
           → summed statistics → corpus scores, summary.json
 
-All that is known of a run lies in its folder. A shard whose file is there is done, so the same
-command goes on after a kill, several drivers may share a folder, and parts of the shards may be
-done elsewhere. Statistics are summed in words (tensormt.kernels.fixed_point): the corpus score is
-that of `tensormt score` on the same rows, to the last bit, whatever the cuts, engines and workers.
+The output folder contains the whole state of a run. A shard whose file exists is done, so the same
+call continues an interrupted run, several drivers can share a folder, and parts of the shards can
+be scored on other machines. Statistics are summed in fixed point (`tensormt.kernels.fixed_point`):
+corpus scores are bit-identical to those of `tensormt score` on the same rows, for all shard sizes,
+engines and numbers of workers.
 """
 
 from __future__ import annotations
@@ -18,22 +19,22 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tensormt.data.fsspec_io import filesystem
-from tensormt.data.shard_reader import Columns, digest
-from tensormt.data.shard_writer import SUFFIXES, read_footer, sweep, write_json
-from tensormt.data.shards import Shard, cut, find
+from tensormt.data.shard_reader import Columns, content_digest
+from tensormt.data.shard_writer import SUFFIXES, read_footer, remove_temporary_files, write_json
+from tensormt.data.shards import Shard, cut_files, find_files
 from tensormt.errors import TensorMTError
-from tensormt.scale.counting import tables
+from tensormt.scale.counting import count_tables
 from tensormt.scale.documents import (
-    finished,
-    folder_of_sums,
-    forget,
-    recall,
-    table_name,
-    write_table,
+    finished_footer,
+    read_sums,
+    remove_sums,
+    scores_name,
+    sums_folder,
+    write_scores_table,
 )
 from tensormt.scale.job import Job
-from tensormt.scale.process_engine import Local
-from tensormt.scale.ray_engine import Cluster
+from tensormt.scale.process_engine import ProcessEngine
+from tensormt.scale.ray_engine import RayEngine
 from tensormt.scale.worker import Task
 from tensormt.statistics import Totals
 
@@ -43,7 +44,23 @@ ENGINES = ("local", "ray")
 
 @dataclass(frozen=True)
 class Summary:
-    """What a run found: scores and signatures by metric, counts of rows, the files of scores."""
+    """The results of `score_files`.
+
+    Attributes:
+        corpus: Corpus scores by metric.
+        signatures: Signatures by metric.
+        segments: Number of segments scored.
+        skipped: Number of invalid rows that were skipped.
+        references: Largest number of references of a segment.
+        outputs: Files of segment scores.
+        cpu_seconds: CPU time of scoring, without start-up and n-gram counts.
+        missing: Number of shards that are not done, if only a part was requested.
+        errors: Messages about the first skipped rows.
+        documents: Document scores by document and metric, if requested.
+
+    >>> Summary({"bleu": 31.5}, {}, 100, 0, 1, ["scores/00000-a.parquet"], 0.5).corpus["bleu"]
+    31.5
+    """
 
     corpus: dict[str, float]
     signatures: dict[str, str]
@@ -51,20 +68,29 @@ class Summary:
     skipped: int
     references: int
     outputs: list[str]
-    cpu_seconds: float  # of the workers, counting and starting apart
-    missing: int = 0  # shards that are not done, where only a part of them was asked for
-    errors: list[str] = field(default_factory=list)  # about the first rows that were skipped
-    documents: dict[str, dict[str, float]] = field(default_factory=dict)  # where asked for
+    cpu_seconds: float
+    missing: int = 0
+    errors: list[str] = field(default_factory=list)
+    documents: dict[str, dict[str, float]] = field(default_factory=dict)
 
 
 def plan(paths: Sequence[str | os.PathLike[str]], out: str, size: int = SHARD_BYTES) -> list[Shard]:
-    """The shards of a run; what lies in its own output is no input."""
+    """Return the shards of a run; files in its output folder are not inputs.
+
+    Args:
+        paths: Files, patterns or folders.
+        out: Output folder.
+        size: Size of shards in bytes, approximately.
+
+    Raises:
+        TensorMTError: If there is no file.
+    """
     _, own = filesystem(out)
-    files = find([paths] if isinstance(paths, str | os.PathLike) else paths)
+    files = find_files([paths] if isinstance(paths, str | os.PathLike) else paths)
     files = [path for path in files if not filesystem(path)[1].startswith(own.rstrip("/") + "/")]
     if not files:
-        raise TensorMTError("no file to score: the paths name nothing but the output folder")
-    return cut(files, size)
+        raise TensorMTError("no file to score: all paths are in the output folder")
+    return cut_files(files, size)
 
 
 def score_files(
@@ -91,18 +117,52 @@ def score_files(
     log: Callable[[str], object] = lambda line: None,
     **options: Any,
 ) -> Summary:
-    """Score the rows of files (Parquet, JSONL, TSV; folders, patterns, fsspec's addresses).
+    """Score the rows of Parquet, JSONL and TSV files on several workers.
 
-    Every shard gets a file of segment scores in the folder `out`. `refs`: columns, or one column of
-    lists; `documents`: one more file, with the scores of what the column `doc` names; `part`:
-    (i, n) does every n-th shard from the i-th on; `frequencies`: saved tables of n-gram counts;
-    `on_error`: "stop", or "skip" for nulls where a row is bad. More `options`: parser, trusted,
-    lang, cache, trees, device, chunk (see `tensormt.scale.job.Job`).
+    Every shard gets a file of segment scores in the folder `out`; `summary.json` has the corpus
+    scores. The same call continues an interrupted run.
+
+    Args:
+        paths: Files, patterns or folders; fsspec URLs are allowed.
+        out: Output folder.
+        metrics: Names of metrics, with options as in `stm:max_depth=3`.
+        engine: "local" (processes) or "ray" (actors).
+        workers: Number of workers; None: one per CPU.
+        gpus_per_worker: GPUs of a worker; a fraction lets workers share one.
+        hyp: Column of hypotheses.
+        refs: Columns of references, or one column of lists; empty: `references`, or else
+            reference, reference1, …
+        doc: Column of document ids, copied to the output.
+        id: Column of segment ids, copied to the output.
+        documents: Whether document scores are computed.
+        format: Format of the score files, "parquet" or "jsonl".
+        part: (i, n): score every n-th shard, starting with the i-th (from 1).
+        shard_bytes: Size of shards in bytes, approximately.
+        frequencies: Saved tables of n-gram counts.
+        on_error: "stop", or "skip" for null scores of invalid rows.
+        overwrite: Whether outputs of other runs in the folder are removed.
+        ray_address: Address of a Ray cluster; None: that of `ray.init`.
+        progress: Called with a number of new rows and a note.
+        log: Called with one line per finished shard.
+        options: Further options of `tensormt.scale.job.Job`: parser, trusted, lang, cache, trees,
+            device, chunk.
+
+    Returns:
+        Corpus scores, signatures and numbers of rows.
+
+    Raises:
+        TensorMTError: If an argument, a row or the contents of the folder are invalid.
+
+    >>> import json, pathlib
+    >>> row = {"hypothesis": "the cat sat down", "references": ["the cat sat down"]}
+    >>> _ = pathlib.Path("rows.jsonl").write_text(json.dumps(row) + chr(10))
+    >>> score_files(["rows.jsonl"], "scores", ["bleu"], workers=1).corpus["bleu"]
+    100.0
     """
     if engine not in ENGINES or on_error not in ("stop", "skip"):
         raise TensorMTError(
-            f"engine {engine!r}, on_error {on_error!r}: engines are {' and '.join(ENGINES)}, and a "
-            "bad row may stop or skip"
+            f"engine {engine!r}, on_error {on_error!r}: expected an engine of {', '.join(ENGINES)} "
+            "and on_error of stop, skip"
         )
     if workers is not None and workers < 1:
         raise TensorMTError(f"{workers} workers: expected at least 1")
@@ -113,18 +173,18 @@ def score_files(
     folder = os.fspath(out).rstrip("/")
     skip = on_error == "skip"
     job = Job(folder, names, columns, format, skip=skip, documents=documents, **options)
-    job.evaluator()  # names, options and parser are checked before anything is written
+    job.evaluator()  # check names, options and parser before anything is written
     shards = plan(paths, folder, shard_bytes)
     _prepare(job, shards, overwrite)
     mine = shards[part[0] - 1 :: part[1]]
-    kind = {"local": Local, "ray": Cluster}[engine]
+    kind = {"local": ProcessEngine, "ray": RayEngine}[engine]
     more = {"address": ray_address} if engine == "ray" else {}
-    with kind(workers, gpus_per_worker, **more) as workshop:
+    with kind(workers, gpus_per_worker, **more) as pool:
 
         def work(job: Job, tasks: list[Task]) -> dict[int, Task]:
-            return _work(workshop, job, tasks, progress, log)
+            return _work(pool, job, tasks, progress, log)
 
-        job = replace(job, tables=tables(job, shards, mine, list(frequencies), work))
+        job = replace(job, tables=count_tables(job, shards, mine, list(frequencies), work))
         fingerprint = job.fingerprint()
         done = _done(job, shards, fingerprint)
         for footer in done.values():
@@ -136,48 +196,48 @@ def score_files(
         ]
         done |= work(job, tasks)
     if part != (1, 1):
-        done |= _done(job, shards, fingerprint)  # what others did in the meantime
+        done |= _done(job, shards, fingerprint)  # shards that other drivers finished meanwhile
     return _summary(job, shards, done)
 
 
 def _prepare(job: Job, shards: Sequence[Shard], overwrite: bool) -> None:
-    """Make the folder, and see that it holds nothing that is not of this plan."""
+    """Create the folder, and raise if it contains outputs of other shards."""
     system, folder = filesystem(job.out)
-    wanted = {job.output(shard).rpartition("/")[2] for shard in shards} | {table_name(job.form)}
+    wanted = {job.output(shard).rpartition("/")[2] for shard in shards} | {scores_name(job.form)}
     try:
         system.makedirs(folder, exist_ok=True)
         if job.documents:
-            system.makedirs(folder_of_sums(folder), exist_ok=True)
+            system.makedirs(sums_folder(folder), exist_ok=True)
         for path in system.ls(folder, detail=False):
             name = path.rpartition("/")[2]
             if name.startswith(".") or not name.endswith(tuple(SUFFIXES.values())):
                 continue
-            read_footer(f"{job.out}/{name}")  # raises where it is not ours to remove
+            read_footer(f"{job.out}/{name}")  # raises if this package did not write it
             if overwrite:
                 system.rm(path)
             elif name not in wanted:
                 raise TensorMTError(
-                    f"{path} is not of this plan (other input, other size of shards?): name "
+                    f"{path} belongs to another run (other input or size of shards?): choose "
                     "another folder, or overwrite it",
                     options="overwrite",
                 )
         if overwrite:
-            forget(job)
+            remove_sums(job)
     except OSError as error:
         raise TensorMTError(f"{job.out} cannot be used: {error.strerror or error}") from None
 
 
 def _done(job: Job, shards: Sequence[Shard], fingerprint: str) -> dict[int, Task]:
-    """The footers of finished shards by number; raises where one is of another run."""
+    """The footers of finished shards by number; raises if one belongs to another run."""
     done: dict[int, Task] = {}
     for shard in shards:
         path = job.output(shard)
-        footer = finished(job, shard, fingerprint)
+        footer = finished_footer(job, shard, fingerprint)
         if footer is None:
             continue
         if footer["fingerprint"] != fingerprint:
             raise TensorMTError(
-                f"{path} holds scores of other metrics, columns or options: name another folder, "
+                f"{path} has scores of other metrics, columns or options: choose another folder, "
                 "or overwrite it",
                 options="overwrite",
             )
@@ -185,10 +245,10 @@ def _done(job: Job, shards: Sequence[Shard], fingerprint: str) -> dict[int, Task
         same = (start, stop, footer.get("skip")) == (shard.start, shard.stop, shard.skip)
         same = same and shard.rows in (None, footer["rows"])
         untouched = (known, mark) == (shard.path, shard.mark)
-        if not same or not (untouched or digest(shard, job.columns) == read):
+        if not same or not (untouched or content_digest(shard, job.columns) == read):
             raise TensorMTError(
-                f"{path} holds scores of another input than {shard.path} is now: name another "
-                "folder, or overwrite it",
+                f"{path} has scores of another version of {shard.path}: choose another folder, "
+                "or overwrite it",
                 options="overwrite",
             )
         done[shard.number] = footer
@@ -196,24 +256,24 @@ def _done(job: Job, shards: Sequence[Shard], fingerprint: str) -> dict[int, Task
 
 
 def _work(
-    workshop: Local | Cluster,
+    engine: ProcessEngine | RayEngine,
     job: Job,
     tasks: list[Task],
     progress: Callable[[int, str | None], object],
     log: Callable[[str], object],
 ) -> dict[int, Task]:
-    """Do tasks; the answers by number of the shard."""
+    """Let workers do tasks; returns their answers by number of the shard."""
     answers: dict[int, Task] = {}
     if not tasks:
         return answers
     began, rows = time.monotonic(), 0
-    for number, said in workshop.run(job, tasks):
-        if "done" not in said:
-            rows += said["rows"]
+    for number, message in engine.run(job, tasks):
+        if "done" not in message:
+            rows += message["rows"]
             if tasks[number]["do"] == "score":
-                progress(said["rows"], None)
+                progress(message["rows"], None)
             continue
-        answer, shard = said["done"], Shard(*tasks[number]["shard"])
+        answer, shard = message["done"], Shard(*tasks[number]["shard"])
         if "error" in answer:
             raise TensorMTError(answer["error"])
         answers[shard.number] = answer
@@ -227,7 +287,7 @@ def _work(
 
 
 def _summary(job: Job, shards: Sequence[Shard], done: dict[int, Task]) -> Summary:
-    """Sum up the footers; all of them: `summary.json` is written."""
+    """Sum up the footers; if all shards are done, write `summary.json`."""
     footers = [done[number] for number in sorted(done)]
     totals = Totals()
     for shard in shards:
@@ -235,7 +295,7 @@ def _summary(job: Job, shards: Sequence[Shard], done: dict[int, Task]) -> Summar
             statistics = {"": done[shard.number]["statistics"]}
             totals.merge(Totals.from_json({"corpus": statistics}))
             if job.documents:
-                totals.merge(recall(job, shard))
+                totals.merge(read_sums(job, shard))
     evaluator = replace(job, tables={}).evaluator()
     references = max((footer["references"] for footer in footers), default=0)
     summary = Summary(
@@ -252,17 +312,17 @@ def _summary(job: Job, shards: Sequence[Shard], done: dict[int, Task]) -> Summar
     )
     if not summary.missing:
         if job.documents:
-            write_table(job, summary.documents, summary.signatures)
-            sweep(folder_of_sums(job.out))
+            write_scores_table(job, summary.documents, summary.signatures)
+            remove_temporary_files(sums_folder(job.out))
         write_json(f"{job.out}/summary.json", _facts(job, summary, shards, done))
-        sweep(job.out)
+        remove_temporary_files(job.out)
     return summary
 
 
 def _facts(
     job: Job, summary: Summary, shards: Sequence[Shard], done: dict[int, Task]
 ) -> dict[str, Any]:
-    documents = {"output": table_name(job.form), "count": len(summary.documents)}
+    documents = {"output": scores_name(job.form), "count": len(summary.documents)}
     return {
         "metrics": {
             name: {"score": score, "signature": summary.signatures[name]}

@@ -1,4 +1,4 @@
-"""What a run would be, before it is started: shards, rows, bytes, and the time of a sample."""
+"""Estimates before a run: shards, rows, bytes, and the speed on a sample."""
 
 from __future__ import annotations
 
@@ -8,18 +8,27 @@ from dataclasses import dataclass
 
 import torch
 
-from tensormt.data.shard_reader import Record, sample
+from tensormt.data.shard_reader import Record, sample_rows
 from tensormt.data.shards import Shard
 from tensormt.scale.job import Job
 from tensormt.scale.worker import row_segments
 
-_LOOKED_AT = 20  # files whose rows are weighed
+_SAMPLED_SHARDS = 20  # shards from which rows are sampled
 _SAMPLE = 1000  # rows that are scored
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """Files, shards, bytes; rows (exact for Parquet) and rows a second of one worker."""
+    """The size of a run.
+
+    Attributes:
+        files: Number of files.
+        shards: Number of shards.
+        bytes: Their size.
+        rows: Number of rows.
+        exact: Whether `rows` is exact, as for Parquet.
+        speed: Rows per second of one worker.
+    """
 
     files: int
     shards: int
@@ -29,30 +38,33 @@ class Estimate:
     speed: float
 
     def seconds(self, workers: int) -> float:
-        """How long so many workers would take, start-up apart."""
+        """Return the duration with so many workers, without start-up."""
         return self.rows / self.speed / workers if self.speed else 0.0
 
 
-def about_rows(job: Job, shards: Sequence[Shard]) -> tuple[int, bool]:
-    """The rows of shards, and whether that is exact: text is weighed by its first lines."""
+def estimate_rows(job: Job, shards: Sequence[Shard]) -> tuple[int, bool]:
+    """Return the number of rows of shards, and whether it is exact.
+
+    Rows of text files are estimated from the length of their first lines.
+    """
     known = sum(shard.rows for shard in shards if shard.rows is not None)
     text = [shard for shard in shards if shard.rows is None]
     if not text:
         return known, True
-    step = max(1, len(text) // _LOOKED_AT)
-    looked = text[::step]
-    counted = sum(sample(shard, job.columns, 100)[1] for shard in looked)
-    weight = sum(shard.bytes for shard in looked)
+    step = max(1, len(text) // _SAMPLED_SHARDS)
+    sampled = text[::step]
+    counted = sum(sample_rows(shard, job.columns, 100)[1] for shard in sampled)
+    weight = sum(shard.bytes for shard in sampled)
     rate = counted / weight if weight else 0.0
     return known + round(rate * sum(shard.bytes for shard in text)), False
 
 
 def estimate(job: Job, shards: Sequence[Shard]) -> Estimate:
-    """Look at the shards, and score a sample on one thread."""
-    rows, exact = about_rows(job, shards)
+    """Estimate rows and speed; a sample is scored on one thread."""
+    rows, exact = estimate_rows(job, shards)
     some: list[Record] = []
-    for shard in shards[:_LOOKED_AT]:
-        some += sample(shard, job.columns, _SAMPLE - len(some))[0]
+    for shard in shards[:_SAMPLED_SHARDS]:
+        some += sample_rows(shard, job.columns, _SAMPLE - len(some))[0]
         if len(some) >= _SAMPLE:
             break
     files = len({shard.path for shard in shards})
@@ -61,7 +73,7 @@ def estimate(job: Job, shards: Sequence[Shard]) -> Estimate:
 
 
 def _speed(job: Job, rows: list[Record]) -> float:
-    """Rows a second; the first few are scored before, which also loads the parser."""
+    """Rows per second, after a warm-up on the first rows, which also loads the parser."""
     evaluator, threads = job.evaluator(), torch.get_num_threads()
     segments, warm = row_segments(rows), len(rows) // 10
     torch.set_num_threads(1)

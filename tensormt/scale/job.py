@@ -1,7 +1,7 @@
-"""What all workers of a run are told: plain values, so that they travel as JSON to any process.
+"""Job: the options of a run, which are sent to all workers as JSON.
 
-A job also says what its results depend on (`fingerprint`): two runs may share a folder only where
-it is the same.
+The fingerprint of a job covers everything that scores depend on: runs may share an output folder
+only if their fingerprints are equal.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from tensormt.data.fsspec_io import fetched
+from tensormt.data.fsspec_io import local_copy
 from tensormt.data.shard_reader import Columns
 from tensormt.data.shard_writer import SUFFIXES
 from tensormt.data.shards import Shard
@@ -34,7 +34,27 @@ def unfitted(metrics: Iterable[Metric[Any]]) -> dict[str, list[Any]]:
 
 @dataclass(frozen=True)
 class Job:
-    """Metrics, columns, trees and where results go."""
+    """The options of a run.
+
+    Args:
+        out: Output folder.
+        metrics: Names of metrics.
+        columns: Names of columns.
+        form: Format of the score files, "parquet" or "jsonl".
+        parser: Name or path of the parser.
+        trusted: Whether a supar checkpoint (a pickle) may be loaded.
+        lang: Language of the text.
+        cache: Folder of the parse cache; None: no cache.
+        trees: Whether the texts are bracketed trees.
+        device: Device of parser and metrics.
+        chunk: Segments per batch; None: chosen by the evaluator.
+        skip: Whether invalid rows are skipped.
+        documents: Whether document scores are computed.
+        tables: Files of n-gram counts by key (`unfitted`).
+
+    Raises:
+        TensorMTError: If an option is invalid.
+    """
 
     out: str
     metrics: tuple[str, ...]
@@ -47,9 +67,9 @@ class Job:
     trees: bool = False
     device: str = "cpu"
     chunk: int | None = None
-    skip: bool = False  # bad rows are skipped
-    documents: bool = False  # sums of documents are kept
-    tables: Mapping[str, str] = field(default_factory=dict)  # of `unfitted`, and their files
+    skip: bool = False
+    documents: bool = False
+    tables: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.form not in SUFFIXES:
@@ -62,40 +82,44 @@ class Job:
             )
 
     def to_json(self) -> str:
-        """All of it as one line."""
+        """Return the job as one line of JSON."""
         return json.dumps(asdict(self))
 
     @classmethod
-    def of_json(cls, line: str) -> Job:
-        """What `to_json` wrote."""
+    def from_json(cls, line: str) -> Job:
+        """Make a job from what `to_json` returned."""
         data = json.loads(line)
         hyp, refs, doc, own = data.pop("columns")
         metrics = tuple(data.pop("metrics"))
         return cls(columns=Columns(hyp, tuple(refs), doc, own), metrics=metrics, **data)
 
     def output(self, shard: Shard) -> str:
-        """Where the scores of a shard go."""
+        """Return the file of the scores of a shard."""
         return f"{self.out}/{shard.name}{SUFFIXES[self.form]}"
 
     def evaluator(self, *, metrics: Mapping[str, Metric[Any]] | None = None) -> Evaluator:
-        """Metrics with their n-gram counts and a source of trees, ready for chunks."""
+        """Make the evaluator: metrics with their n-gram counts, and a source of trees.
+
+        Args:
+            metrics: Metrics by name; None: those of the job.
+        """
         named = dict(metrics or named_metrics(self.metrics))
-        for key, waiting in unfitted(named.values()).items():
+        for key, members in unfitted(named.values()).items():
             if key in self.tables:
-                with fetched(self.tables[key]) as path:
+                with local_copy(self.tables[key]) as path:
                     table = Frequencies.load(path)
-                for metric in waiting:
+                for metric in members:
                     metric.use_counts(table)
         options = TreeOptions(self.parser, self.lang, self.trusted, self.cache)
         return Evaluator(named, TreesAsText() if self.trees else options, self.device)
 
     def chunk_size(self, evaluator: Evaluator) -> int:
-        """Segments at a time: as asked, else as the evaluator has it."""
+        """Return the number of segments per batch: `chunk`, or that of the evaluator."""
         return self.chunk or evaluator.chunk_size
 
     def fingerprint(self) -> str:
-        """A hash of all that scores depend on, but for the rows."""
-        # the number of references is known at the end only
+        """Return a hash of everything that scores depend on, except the rows."""
+        # the number of references is only known at the end
         facts: list[Any] = list(replace(self, tables={}).evaluator().signatures(0).values())
         facts += [self.metrics, self.columns, self.trees, self.skip]
         facts += ["documents"] if self.documents else []
@@ -104,7 +128,7 @@ class Job:
 
     @staticmethod
     def _hash(path: str) -> str:
-        with fetched(path) as local:
+        with local_copy(path) as local:
             tables = Frequencies.load(local)
         digest = hashlib.blake2b(str((tables.words, tables.kind)).encode(), digest_size=16)
         for keys, counts in tables.tables:

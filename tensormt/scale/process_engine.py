@@ -1,9 +1,8 @@
-"""Workers on this machine: a fresh process each, one thread each, spoken to through pipes.
+"""Workers on this machine: processes of one thread each, which communicate through pipes.
 
-One worker is this process itself. More are programs of their own (nothing of this process is
-copied, so neither CUDA nor threads are in the way, and a script needs no `if __name__` guard). A
-worker that dies is started again, and its shard is done again; one that dies on the same shard
-three times ends the run.
+A single worker runs in this process. Several workers are started as new programs: nothing is
+forked, so CUDA and threads are safe, and scripts need no `if __name__` guard. A worker that dies is
+restarted and its shard is scored again; the run ends if this happens three times with one shard.
 """
 
 from __future__ import annotations
@@ -30,28 +29,37 @@ ATTEMPTS = 3
 Event = tuple[int, Task]  # number of the task; {"rows": new ones} or {"done": answer}
 
 
-def processors() -> int:
-    """How many processors this process may use."""
+def available_cpus() -> int:
+    """Return the number of CPUs that this process may use.
+
+    >>> available_cpus() >= 1
+    True
+    """
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-class Local:
-    """The engine of this machine; use it in a `with`."""
+class ProcessEngine:
+    """Context manager: runs tasks in processes of this machine.
+
+    Args:
+        workers: Number of workers; None: one per CPU.
+        gpus_per_worker: GPUs of a worker; a fraction lets workers share one.
+    """
 
     def __init__(self, workers: int | None = None, gpus_per_worker: float = 0) -> None:
-        self.workers = workers or processors()
+        self.workers = workers or available_cpus()
         self.gpus_per_worker = gpus_per_worker
 
-    def __enter__(self) -> Local:
+    def __enter__(self) -> ProcessEngine:
         return self
 
     def __exit__(self, *error: object) -> None:
         pass
 
     def run(self, job: Job, tasks: Sequence[Task]) -> Iterator[Event]:
-        """Do tasks, in any order; what happens, as it happens."""
+        """Do tasks in any order; iterate over progress and answers as they arrive."""
         if self.workers == 1:
-            yield from _here(job, tasks)
+            yield from _run_here(job, tasks)
             return
         pool = _Pool(job, tasks, min(self.workers, len(tasks)), self.gpus_per_worker)
         try:
@@ -60,7 +68,7 @@ class Local:
             pool.stop()
 
 
-def _here(job: Job, tasks: Sequence[Task]) -> Iterator[Event]:
+def _run_here(job: Job, tasks: Sequence[Task]) -> Iterator[Event]:
     """Do tasks in this process, on one thread."""
     threads = torch.get_num_threads()
     worker = Worker(job)
@@ -75,11 +83,24 @@ def _here(job: Job, tasks: Sequence[Task]) -> Iterator[Event]:
         yield number, {"done": answer}
 
 
-def gpus_of(worker: int, share: float, visible: str | None, count: int) -> str:
-    """The CUDA devices of a worker: so many each, or one for several where the share is below 1."""
+def worker_gpus(worker: int, share: float, visible: str | None, count: int) -> str:
+    """Return CUDA_VISIBLE_DEVICES of a worker.
+
+    Args:
+        worker: Number of the worker, from 0.
+        share: GPUs per worker; below 1: several workers share a GPU.
+        visible: CUDA_VISIBLE_DEVICES of this process; None: all devices.
+        count: Number of devices, if `visible` is None.
+
+    Raises:
+        TensorMTError: If there is no device.
+
+    >>> worker_gpus(1, 2, None, 4), worker_gpus(1, 0.5, None, 4)
+    ('2,3', '0')
+    """
     names = visible.split(",") if visible else [str(k) for k in range(count)]
     if not names:
-        raise TensorMTError("no CUDA device is available here: leave gpus per worker at 0")
+        raise TensorMTError("no CUDA device is available: set gpus per worker to 0")
     if share >= 1:
         some = range(worker * int(share), (worker + 1) * int(share))
         return ",".join(names[k % len(names)] for k in some)
@@ -87,12 +108,12 @@ def gpus_of(worker: int, share: float, visible: str | None, count: int) -> str:
 
 
 class _Pool:
-    """Threads, each with a worker process; tasks from one queue, events to another."""
+    """Threads with a worker process each; tasks come from one queue, events go to another."""
 
     def __init__(self, job: Job, tasks: Sequence[Task], workers: int, share: float) -> None:
         self.job, self.share, self.left = job, share, len(tasks)
         self.tasks: queue.Queue[tuple[int, Task, int]] = queue.Queue()
-        self.seen: queue.Queue[Event | Exception] = queue.Queue()
+        self.received: queue.Queue[Event | Exception] = queue.Queue()
         self.processes: dict[int, subprocess.Popen[str]] = {}
         self.stopped = False
         for number, task in enumerate(tasks):
@@ -101,16 +122,16 @@ class _Pool:
             threading.Thread(target=self._serve, args=(worker,), daemon=True).start()
 
     def events(self) -> Iterator[Event]:
-        """What the workers say, until all tasks are done."""
+        """Iterate over the events of the workers until all tasks are done."""
         while self.left:
-            event = self.seen.get()
+            event = self.received.get()
             if isinstance(event, Exception):
                 raise event
             self.left -= "done" in event[1]
             yield event
 
     def stop(self) -> None:
-        """End the workers."""
+        """Terminate the workers."""
         self.stopped = True
         for process in self.processes.values():
             process.terminate()
@@ -124,7 +145,7 @@ class _Pool:
         if self.share:
             visible = os.environ.get("CUDA_VISIBLE_DEVICES")
             count = 0 if visible else torch.cuda.device_count()
-            new["CUDA_VISIBLE_DEVICES"] = gpus_of(worker, self.share, visible, count)
+            new["CUDA_VISIBLE_DEVICES"] = worker_gpus(worker, self.share, visible, count)
         process = subprocess.Popen(
             [sys.executable, "-c", "from tensormt.scale.worker import main; main()"],
             stdin=subprocess.PIPE,
@@ -132,13 +153,13 @@ class _Pool:
             text=True,
             encoding="utf-8",
             env=new,
-            start_new_session=True,  # Ctrl-C is for the driver, which ends its workers
+            start_new_session=True,  # Ctrl-C reaches the driver only, which terminates its workers
         )
         self.processes[worker] = process
         return process
 
     def _serve(self, worker: int) -> None:
-        """The thread of a worker: hand it tasks, pass on what it says."""
+        """The thread of a worker: send tasks to it and forward its messages."""
         try:
             process = None
             while not self.stopped:
@@ -156,25 +177,25 @@ class _Pool:
                     if attempt == ATTEMPTS:
                         raise TensorMTError(_died(status, task))
                     self.tasks.put((number, task, attempt + 1))
-        except Exception as error:  # the main thread raises it
-            self.seen.put(error)
+        except Exception as error:  # raised again in the main thread
+            self.received.put(error)
 
     def _do(self, process: subprocess.Popen[str], number: int, task: Task) -> bool:
-        """Whether the worker lived to do the task."""
+        """Send a task and forward messages; returns whether the worker completed it."""
         _send(process, json.dumps(task))
         assert process.stdout is not None
         rows = 0
         for line in process.stdout:
             try:
-                said: dict[str, Any] = json.loads(line)
+                message: dict[str, Any] = json.loads(line)
             except ValueError:
-                break  # killed while it spoke
-            rows += said.get("rows", 0)
-            if "ready" not in said:
-                self.seen.put((number, said))
-            if "done" in said:
+                break  # killed while it wrote
+            rows += message.get("rows", 0)
+            if "ready" not in message:
+                self.received.put((number, message))
+            if "done" in message:
                 return True
-        self.seen.put((number, {"rows": -rows}))
+        self.received.put((number, {"rows": -rows}))
         return False
 
 
@@ -184,7 +205,7 @@ def _send(process: subprocess.Popen[str], line: str) -> None:
         process.stdin.write(line + "\n")
         process.stdin.flush()
     except BrokenPipeError:
-        pass  # its standard output ends too, which is where it is noticed
+        pass  # the end of its standard output shows that it died
 
 
 def _died(status: int, task: Task) -> str:
@@ -193,5 +214,5 @@ def _died(status: int, task: Task) -> str:
         why = f"signal {signal.Signals(-status).name}"
     return (
         f"a worker died {ATTEMPTS} times on {task['shard'][1]} of {task['shard'][2]} ({why}): "
-        "is there enough memory? try fewer workers or a smaller chunk"
+        "check the available memory, and try fewer workers or a smaller chunk"
     )

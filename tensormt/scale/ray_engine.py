@@ -1,9 +1,9 @@
-"""Workers on a Ray cluster: an actor each, one task a shard, paths in and facts out.
+"""Workers on a Ray cluster: one actor each, one task per shard.
 
-Rows never pass through Ray's object store: an actor opens its shard itself and writes its output
-itself, so files must lie where all nodes reach them (a shared folder, s3, …). An actor that dies
-is replaced and its shard is done again. `ray.init` finds the cluster as it always does
-(RAY_ADDRESS, a running cluster, else a new one on this machine).
+Actors read their shards and write their outputs themselves, so rows do not pass through Ray's
+object store, and all nodes must reach the files (a shared folder, s3, …). An actor that dies is
+replaced and its shard is scored again. `ray.init` finds the cluster as usual (RAY_ADDRESS, a
+running cluster, or else a new one on this machine).
 
 This is the only module that imports Ray.
 """
@@ -20,18 +20,26 @@ from tensormt.scale.process_engine import ATTEMPTS, Event
 from tensormt.scale.worker import Task, Worker
 
 
-class Cluster:
-    """The engine of a Ray cluster; use it in a `with`. A cluster started here is stopped here."""
+class RayEngine:
+    """Context manager: runs tasks in actors of a Ray cluster; stops a cluster that it started.
+
+    Args:
+        workers: Number of actors; None: as many as the CPUs or GPUs of the cluster allow.
+        gpus_per_worker: GPUs of an actor.
+        address: Address of the cluster; None: that of `ray.init`.
+
+    Raises:
+        TensorMTError: If Ray is not installed or reachable, or has too few GPUs.
+    """
 
     def __init__(
         self, workers: int | None = None, gpus_per_worker: float = 0, address: str | None = None
     ) -> None:
-        """Without `workers`: as many as the cluster has processors, or room on its GPUs."""
         self.workers = workers or 0
         self.gpus_per_worker, self.address = gpus_per_worker, address
         self._own = False
 
-    def __enter__(self) -> Cluster:
+    def __enter__(self) -> RayEngine:
         try:
             import ray as found
         except ImportError:
@@ -40,14 +48,14 @@ class Cluster:
         ray = self._ray
         if not ray.is_initialized():
             try:
-                _knock(self.address)
+                _check_reachable(self.address)
                 ray.init(
                     address=self.address,
-                    include_dashboard=False,  # of a cluster that is started here
+                    include_dashboard=False,  # if a cluster is started
                     log_to_driver=False,
                     logging_level="error",
                 )
-            except Exception as error:  # Ray raises bare ones where a node does not come up
+            except Exception as error:  # Ray raises plain Exception if a node does not start
                 first = str(error).strip().partition("\n")[0]
                 raise TensorMTError(
                     f"Ray cannot be reached or started ({self.address or 'no address given'}): "
@@ -56,14 +64,14 @@ class Cluster:
             self._own = True
         has = ray.cluster_resources()
         share = self.gpus_per_worker
-        room = has.get("GPU", 0) / share if share else has.get("CPU", 1)
-        if share and room < 1:
+        capacity = has.get("GPU", 0) / share if share else has.get("CPU", 1)
+        if share and capacity < 1:
             self.__exit__()
             raise TensorMTError(
-                f"the Ray cluster has {has.get('GPU', 0):g} GPUs, a worker asks for {share:g}: "
-                "ask for fewer"
+                f"the Ray cluster has {has.get('GPU', 0):g} GPUs, a worker needs {share:g}: "
+                "request fewer"
             )
-        self.workers = self.workers or max(1, int(room))
+        self.workers = self.workers or max(1, int(capacity))
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -71,7 +79,7 @@ class Cluster:
             self._ray.shutdown()
 
     def run(self, job: Job, tasks: Sequence[Task]) -> Iterator[Event]:
-        """Do tasks, in any order; what happens, as it happens."""
+        """Do tasks in any order; iterate over progress and answers as they arrive."""
         ray = self._ray
         actor = ray.remote(num_cpus=1, num_gpus=self.gpus_per_worker)(_Actor)
         waiting = [(number, 1) for number in reversed(range(len(tasks)))]
@@ -107,21 +115,21 @@ def _died(task: Task, error: Exception) -> str:
 
 
 class _Actor:
-    """A worker in an actor: takes the job as JSON when it starts."""
+    """A worker in an actor; the job is passed as JSON."""
 
     def __init__(self, job: str) -> None:
         import torch
 
         torch.set_num_threads(1)
-        self.worker = Worker(Job.of_json(job))
+        self.worker = Worker(Job.from_json(job))
 
     def run(self, task: Task) -> Task:
-        """The answer to a task."""
+        """Do a task and return its answer."""
         return self.worker.run(task)
 
 
-def _knock(address: str | None) -> None:
-    """Raise OSError unless somebody listens at host:port, where Ray would try for minutes."""
+def _check_reachable(address: str | None) -> None:
+    """Raise OSError if nothing listens at host:port, since Ray would retry for minutes."""
     host, colon, port = (address or "").rpartition(":")
     if colon and port.isdigit() and "/" not in host:
         with socket.create_connection((host.strip("[]"), int(port)), timeout=10):

@@ -1,10 +1,10 @@
-"""One worker: reads a shard chunk by chunk, scores it, writes one file; or counts its n-grams.
+"""A worker: scores a shard chunk by chunk and writes one file, or counts its n-grams.
 
-A worker is an object that any engine can hold: this process, a process of this machine, an actor
-of a cluster. It is told a task and answers with the facts of the shard, or with the sentence that
-says why there are none. As a program (`main`) it reads the job and then tasks from standard input,
-a JSON line each, and answers on standard output; it ends where its standard input does, so that no
-worker outlives its driver for longer than one shard.
+Workers run in this process, in another process or in an actor of a cluster. A worker receives tasks
+and answers with the footer of the shard, or with an error message. As a program (`main`) it reads
+the job and then the tasks from standard input, one JSON line each, and writes its answers to
+standard output; it ends when standard input is closed, so it outlives its driver by at most one
+shard.
 """
 
 from __future__ import annotations
@@ -22,42 +22,50 @@ from typing import Any
 
 import torch
 
-from tensormt.data.fsspec_io import stored
-from tensormt.data.shard_reader import InvalidRow, Record, id_type, records
+from tensormt.data.fsspec_io import atomic_upload
+from tensormt.data.shard_reader import InvalidRow, Record, id_type, read_records
 from tensormt.data.shard_writer import ScoreFile
-from tensormt.data.shards import Shard, place
+from tensormt.data.shards import Shard, row_location
 from tensormt.errors import TensorMTError
 from tensormt.evaluator import Evaluator, named_metrics
 from tensormt.ngram.frequencies import Frequencies
-from tensormt.scale.documents import finished, keep
+from tensormt.scale.documents import finished_footer, write_sums
 from tensormt.scale.job import Job, unfitted
 from tensormt.segments import Segments
 from tensormt.statistics import Statistics, Totals
 
 FORMAT = "tensormt scores 1"
-_TOLD = 5  # sentences about bad rows that a footer keeps
+_MAX_ERRORS = 5  # messages about invalid rows in a footer
 
 Task = dict[str, Any]  # "do": score or count, "shard", "fingerprint", "targets"
 
 
 def row_segments(rows: list[Record]) -> Segments:
-    """Return the segments of rows, as those of one system."""
+    """Return the segments of rows, with one system of empty name."""
     return Segments.from_rows({"": [row.hyp for row in rows]}, [row.refs for row in rows])
 
 
 class Worker:
-    """Does the tasks of one job; weights and tables are loaded once."""
+    """Does the tasks of one job; parser and n-gram counts are loaded once."""
 
     def __init__(self, job: Job) -> None:
         self.job = job
 
     @cached_property
     def evaluator(self) -> Evaluator:
-        """The metrics, with n-gram counts and parser."""
+        """The evaluator of the job, with n-gram counts and parser."""
         return self.job.evaluator()
 
     def run(self, task: Task, progress: Callable[[int], object] = lambda rows: None) -> Task:
-        """The answer to a task: the footer of a shard, or {"error": sentence}."""
+        """Do a task.
+
+        Args:
+            task: "do" ("score" or "count"), "shard", and "fingerprint" or "targets".
+            progress: Called with numbers of rows that were processed.
+
+        Returns:
+            The footer of the shard, or {"error": message}.
+        """
         shard = Shard(*task["shard"])
         try:
             if task["do"] == "count":
@@ -69,8 +77,8 @@ class Worker:
     def _chunks(
         self, shard: Shard, size: int, digest: hashlib.blake2b | None = None
     ) -> Iterator[tuple[int, list[Record | InvalidRow]]]:
-        """Rows of the shard, so many at a time, with the number of rows before them."""
-        rows, start = records(shard, self.job.columns, digest), 0
+        """Batches of rows of the shard, with the number of rows before each."""
+        rows, start = read_records(shard, self.job.columns, digest), 0
         while part := list(islice(rows, size)):
             for row in part:
                 if isinstance(row, InvalidRow) and not self.job.skip:
@@ -82,9 +90,9 @@ class Worker:
 
     def _score(self, shard: Shard, task: Task, progress: Callable[[int], object]) -> Task:
         target = self.job.output(shard)
-        done = finished(self.job, shard, task["fingerprint"])
+        done = finished_footer(self.job, shard, task["fingerprint"])
         if done is not None and done.get("fingerprint") == task["fingerprint"]:
-            # by another driver, since this one made its plan
+            # another driver has finished it meanwhile
             progress(done["rows"])
             return done
         names = list(self.evaluator.metrics)
@@ -94,7 +102,7 @@ class Worker:
         digest = hashlib.blake2b(digest_size=16)
         totals = Totals()
         began, rows, references = time.process_time(), 0, 0
-        told: list[str] = []
+        errors: list[str] = []
         skipped = 0
         with ScoreFile(target, {**kept, **dict.fromkeys(names, "double")}) as file:
             for start, part in self._chunks(shard, self.job.chunk_size(self.evaluator), digest):
@@ -114,7 +122,7 @@ class Worker:
                     references = max(references, len(row.refs) if isinstance(row, Record) else 0)
                 file.add(columns)
                 rows, skipped = rows + len(part), skipped + len(bad)
-                told += list(bad.values())[: _TOLD - len(told)]
+                errors += list(bad.values())[: _MAX_ERRORS - len(errors)]
                 progress(len(part))
             footer = {
                 "format": FORMAT,
@@ -123,14 +131,14 @@ class Worker:
                 "skip": shard.skip,
                 "rows": rows,
                 "skipped": skipped,
-                "errors": told,
+                "errors": errors,
                 "references": references,
                 "signatures": self.evaluator.signatures(references),
                 "statistics": totals.to_json()["corpus"].get("", {}),
                 "cpu_seconds": time.process_time() - began,
             }
             if self.job.documents:
-                keep(self.job, shard, totals, footer)
+                write_sums(self.job, shard, totals, footer)
             file.finish(footer)
         return footer
 
@@ -143,13 +151,13 @@ class Worker:
     def _statistics(
         self, shard: Shard, start: int, part: list[Record | InvalidRow]
     ) -> tuple[Statistics | None, dict[int, str]]:
-        """Statistics of the valid rows, and messages about the others by their place."""
+        """Statistics of the valid rows, and messages about the others by position."""
         bad = {k: row.message for k, row in enumerate(part) if isinstance(row, InvalidRow)}
         rows = {k: row for k, row in enumerate(part) if isinstance(row, Record)}
         found: list[Statistics] = []
 
         def score(some: list[int]) -> None:
-            """Score rows; a row that cannot be scored is found by halving."""
+            """Score rows; a row that cannot be scored is found by bisection."""
             try:
                 found.append(self.evaluator.evaluate(row_segments([rows[k] for k in some])))
             except TensorMTError as error:
@@ -157,7 +165,7 @@ class Worker:
                     score(some[: len(some) // 2])
                     score(some[len(some) // 2 :])
                     return
-                message = f"{place(shard, start + some[0])}: {error}"
+                message = f"{row_location(shard, start + some[0])}: {error}"
                 if not self.job.skip:
                     raise TensorMTError(message) from None
                 bad[some[0]] = message
@@ -171,7 +179,7 @@ class Worker:
     def _count(
         self, shard: Shard, targets: dict[str, str], progress: Callable[[int], object]
     ) -> Task:
-        """Count the n-grams of the references, a file for each table that metrics wait for."""
+        """Count the n-grams of the references; one file for each table that metrics need."""
         tables = unfitted(named_metrics(self.job.metrics).values())
         counted = {key: tables[key][0] for key in targets}
         evaluator = self.job.evaluator(metrics=counted)
@@ -184,25 +192,25 @@ class Worker:
             rows += len(part)
             progress(len(part))
         for key, metric in counted.items():
-            with stored(targets[key]) as path:
+            with atomic_upload(targets[key]) as path:
                 (metric.counts or Frequencies(metric.max_order)).save(path)
         return {"rows": rows}
 
 
 def main() -> None:
-    """Do tasks from standard input until it ends."""
+    """Do tasks from standard input until it is closed."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # whatever prints must not disturb the answers
+    os.dup2(2, 1)  # other output must not mix with the answers
     torch.set_num_threads(1)
-    worker = Worker(Job.of_json(sys.stdin.readline()))
+    worker = Worker(Job.from_json(sys.stdin.readline()))
 
-    def tell(answer: Task) -> None:
-        answers.write(json.dumps(answer) + "\n")
+    def send(message: Task) -> None:
+        answers.write(json.dumps(message) + "\n")
         answers.flush()
 
     try:
-        tell({"ready": os.getpid()})
+        send({"ready": os.getpid()})
         for line in sys.stdin:
-            tell({"done": worker.run(json.loads(line), lambda rows: tell({"rows": rows}))})
+            send({"done": worker.run(json.loads(line), lambda rows: send({"rows": rows}))})
     except (BrokenPipeError, KeyboardInterrupt):
-        os._exit(1)  # the driver has gone away
+        os._exit(1)  # the driver has ended

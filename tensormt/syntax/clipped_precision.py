@@ -60,6 +60,7 @@ class ClippedPrecisionMetric(TreeMetric):
     reference's counts [D], brevity the lengths of the hypothesis and of the closest reference.
     """
 
+    integer = True
     balance: str
     epsilon: ClassVar[float] = 0.0  # value of a zero fraction in single segments
     item: ClassVar[str]  # what a key stands for

@@ -1,7 +1,7 @@
-"""In the training loop: metrics on token ids, rewards, differentiable relatives, torchmetrics.
+"""Training: metrics on token ids, rewards, MBR decoding, differentiable metrics, torchmetrics.
 
-`tensormt.train.torchmetrics_wrapper` (torchmetrics) is imported by name alone: it needs the extra
-`train`.
+`tensormt.train.torchmetrics_wrapper` is not imported here, since it needs torchmetrics (the extra
+`train`).
 """
 
 from tensormt.train.expected_counts import expected_bleu, expected_matches

@@ -1,9 +1,9 @@
-"""Completions and references as data sets and trainers write them: text, messages, lists.
+"""Texts of completions and references in the formats of data sets and trainers.
 
-A completion is a string or a chat, of which the assistant's last message counts: tool calls and
-what tools answered are passed over, and a message's content may be a list of parts, of which the
-text is taken. A reference is written like a completion; a row of a data set holds one, a list of
-them, or None where there is none.
+A completion is a string or a chat, of which the last message of the assistant is used: tool calls
+and answers of tools are ignored, and if the content of a message is a list of parts, their text is
+used. A reference has the same format; a row of a data set has one reference, a list of them, or
+None.
 """
 
 from __future__ import annotations
@@ -14,8 +14,15 @@ from typing import Any
 from tensormt.errors import TensorMTError
 
 
-def text_of(completion: Any) -> str:
-    """The text of a completion: a string, a message, or the assistant's last one of a chat."""
+def completion_text(completion: Any) -> str:
+    """Return the text of a completion: a string, a message, or a chat.
+
+    Raises:
+        TensorMTError: If the completion is something else.
+
+    >>> completion_text([{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Yo"}])
+    'Yo'
+    """
     if completion is None or isinstance(completion, str):
         return completion or ""
     if isinstance(completion, Mapping):
@@ -25,20 +32,24 @@ def text_of(completion: Any) -> str:
             f"a completion is {completion!r:.80}: expected text, or a list of messages with "
             "'role' and 'content'"
         )
-    said = [message for message in completion if message.get("role", "assistant") == "assistant"]
-    return _content(said[-1].get("content")) if said else ""
+    replies = [message for message in completion if message.get("role", "assistant") == "assistant"]
+    return _content(replies[-1].get("content")) if replies else ""
 
 
-def references(row: Any) -> list[str]:
-    """The references of a row that are not empty: it holds one, a list of them, or None."""
+def reference_texts(row: Any) -> list[str]:
+    """Return the non-empty references of a row: one, a list of them, or None.
+
+    >>> reference_texts(["a", ""]), reference_texts(None)
+    (['a'], [])
+    """
     single = row is None or isinstance(row, str | Mapping)
     chat = not single and _listed(row) and any(isinstance(each, Mapping) for each in row)
     each = [row] if single or chat else list(row)
-    return [text for text in map(text_of, each) if text and not text.isspace()]
+    return [text for text in map(completion_text, each) if text and not text.isspace()]
 
 
 def _content(content: Any) -> str:
-    """The text of a message's content: a string, parts, or None."""
+    """The text of the content of a message: a string, a list of parts, or None."""
     if content is None or isinstance(content, str):
         return content or ""
     parts = (part if isinstance(part, str) else part.get("text") for part in content)

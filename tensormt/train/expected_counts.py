@@ -1,16 +1,16 @@
 """Expected n-gram matches: clipped counts of token distributions, with gradients.
 
-With pᵢ the distribution of token i, independent of the others (a model's output under teacher
-forcing, or a non-autoregressive one), an n-gram g is expected
+Let pᵢ be the distribution of token i, independent of the others (the output of a model under
+teacher forcing, or of a non-autoregressive one). The expected count of an n-gram g and the clipped
+matches of the expected counts are
 
-    E[g] = Σᵢ Πₖ pᵢ₊ₖ(gₖ)        times, and        M = Σ over g of the references of
-                                                        min( E[g], max over references of count(g) )
+    E[g] = Σᵢ Πₖ pᵢ₊ₖ(gₖ)        M = Σ over g of the references min(E[g], max over refs of count(g))
 
-is the clipped match of the expected counts (Zhukov & Kretov 2017; Shao et al. 2018). It bounds the
-expectation of the clipped match from above, as min is concave; with one-hot distributions it is the
-discrete clipped count exactly. Only n-grams of the references matter, so memory is B·R·T·T' and the
-vocabulary enters through one gather. `expected_bleu` puts the counts into BLEU with add-k smoothing
-of the orders above 1, which keeps every logarithm, and so every gradient, finite.
+(Zhukov & Kretov 2017; Shao et al. 2018). M is an upper bound of the expected clipped matches, since
+min is concave; for one-hot distributions it equals the discrete clipped count. Only n-grams of the
+references matter, so memory is B·R·T·T', and the vocabulary is accessed by one gather.
+`expected_bleu` is BLEU of these counts with add-k smoothing of the orders above 1, which keeps all
+logarithms and gradients finite.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from torch.nn.functional import pad as padded
 from tensormt.errors import TensorMTError
 from tensormt.kernels.lengths import closest
 from tensormt.kernels.ngrams import compare
-from tensormt.train.special_tokens import Ids, SpecialIds, by_values
+from tensormt.train.special_tokens import Ids, SpecialIds, values_readable
 
-_SLACK = 0.05  # by which a distribution may miss 1: what bfloat16 over a vocabulary leaves
+_TOLERANCE = 0.05  # of the sum of a distribution: the error of bfloat16 over a vocabulary
 
 
 def expected_matches(
@@ -36,16 +36,32 @@ def expected_matches(
     max_order: int = 4,
     pad: Ids = None,
 ) -> Tensor:
-    """Clipped matches of the expected counts, [B,N] in the type of the probabilities.
+    """Compute the clipped matches of expected n-gram counts.
 
-    probabilities [B,T,V], refs ids [B,R,T'], lengths [B] (None: T) and [B,R] (None: by `pad`).
+    Args:
+        probabilities: Distributions of the tokens, float [B,T,V].
+        refs: Token ids of the references, int [B,R,T'].
+        lengths: Lengths of the hypotheses, int [B]; None: T.
+        ref_lengths: Lengths of the references, int [B,R]; None: given by `pad`.
+        max_order: Largest order N of n-grams.
+        pad: Ids of padding in the references.
+
+    Returns:
+        Expected clipped matches of orders 1 to N, [B,N], of the type of the probabilities.
+
+    Raises:
+        TensorMTError: If shapes or types are invalid, or distributions on the CPU do not sum to 1.
+
+    >>> one_hot = torch.nn.functional.one_hot(torch.tensor([[1, 2, 1]]), 4).double()
+    >>> expected_matches(one_hot, torch.tensor([[[1, 2, 3]]]), max_order=2)
+    tensor([[2., 1.]], dtype=torch.float64)
     """
     size, width, _ = _check(probabilities, refs)
     refs, theirs, _ = SpecialIds(pad).read(refs, ref_lengths)
     real = _inside(probabilities, _lengths(probabilities, lengths))
     number, other = refs.shape[1:]
     ids = refs.to(torch.int64)
-    # beyond the end of a reference any id will do: what it gives is not counted
+    # ids beyond the end of a reference are not counted, but must be valid indices
     inside = torch.arange(other, device=refs.device) < theirs[..., None]
     index = torch.where(inside, ids, 0).reshape(size, 1, number * other).expand(-1, width, -1)
     each = probabilities.gather(2, index).view(size, width, number, other)
@@ -55,7 +71,7 @@ def expected_matches(
     together = each
     for n in range(max_order):
         if n:
-            # an n-gram's probability: that of the one before times its last word's
+            # probability of the (n-1)-gram times that of the last token
             together = together[:, :-1, :, :-1] * each[:, n:, :, n:]
         expected = together.sum(1)
         most = clip[n].to(expected.dtype)
@@ -73,10 +89,31 @@ def expected_bleu(
     smooth_value: float = 1.0,
     pad: Ids = None,
 ) -> Tensor:
-    """BLEU (0 to 100, [B]) of the expected matches, add-k smoothed; arguments as above.
+    """Compute BLEU of expected n-gram counts with add-k smoothing.
 
-    One-hot distributions give `BLEU(max_order, "add-k")` of their tokens. No expected match in the
-    first order gives 0, with a gradient of 0.
+    One-hot distributions give `BLEU(max_order, "add-k")` of their tokens. If there is no expected
+    unigram match, the score and its gradient are 0.
+
+    Args:
+        probabilities: Distributions of the tokens, float [B,T,V].
+        refs: Token ids of the references, int [B,R,T'].
+        lengths: Lengths of the hypotheses, int [B]; None: T.
+        ref_lengths: Lengths of the references, int [B,R]; None: given by `pad`.
+        max_order: Largest order of n-grams.
+        smooth_value: Value k that is added to matches and totals of orders above 1.
+        pad: Ids of padding in the references.
+
+    Returns:
+        Scores from 0 to 100, [B], of the type of the probabilities.
+
+    Raises:
+        TensorMTError: As for `expected_matches`.
+
+    >>> logits = torch.zeros(1, 2, 4, requires_grad=True)
+    >>> loss = -expected_bleu(logits.softmax(-1), torch.tensor([[[1, 2]]]), max_order=2).mean()
+    >>> loss.backward()
+    >>> bool(logits.grad.isfinite().all())
+    True
     """
     _check(probabilities, refs)
     refs, theirs, _ = SpecialIds(pad).read(refs, ref_lengths)
@@ -86,13 +123,13 @@ def expected_bleu(
     more = (orders > 0).to(matched.dtype) * smooth_value
     total = (ours[:, None] - orders).clamp_min(0).to(matched.dtype)
     some = matched[:, :1] > 0
-    # where there is nothing the logarithm of 1 stands in, so that no gradient is infinite
-    share = torch.where(some & (total + more > 0), matched + more, 1.0)
-    whole = torch.where(some & (total + more > 0), total + more, 1.0)
-    near = closest(ours, theirs).to(matched.dtype)
+    # without matches the logarithm of 1 is used, so that no gradient is infinite
+    numerator = torch.where(some & (total + more > 0), matched + more, 1.0)
+    denominator = torch.where(some & (total + more > 0), total + more, 1.0)
+    reference = closest(ours, theirs).to(matched.dtype)
     length = ours.to(matched.dtype).clamp_min(1)
-    penalty = torch.exp((1 - near / length).clamp_max(0))
-    score = 100 * penalty * (share / whole).log().mean(1).exp()
+    penalty = torch.exp((1 - reference / length).clamp_max(0))
+    score = 100 * penalty * (numerator / denominator).log().mean(1).exp()
     return torch.where(some[:, 0], score, 0.0)
 
 
@@ -112,7 +149,7 @@ def _check(probabilities: Tensor, refs: Tensor) -> tuple[int, int, int]:
 
 
 def _lengths(probabilities: Tensor, lengths: Tensor | None) -> Tensor:
-    """Lengths int64 [B] between 0 and T; without any, T."""
+    """Lengths int64 [B] between 0 and T; None: T."""
     size, width, _ = probabilities.shape
     if lengths is None:
         return torch.full((size,), width, dtype=torch.int64, device=probabilities.device)
@@ -124,19 +161,19 @@ def _lengths(probabilities: Tensor, lengths: Tensor | None) -> Tensor:
 
 
 def _inside(probabilities: Tensor, lengths: Tensor) -> Tensor:
-    """1 for the places within the lengths, [B,T]; distributions there must add up to 1.
+    """1 for positions within the lengths, [B,T]; distributions there must sum to 1.
 
-    That is looked at on the host only: elsewhere it would wait for the device.
+    This is checked on the CPU only, since it would cause a synchronization on other devices.
     """
     width = probabilities.shape[1]
     real = torch.arange(width, device=probabilities.device) < lengths[:, None]
-    if by_values(probabilities):
+    if values_readable(probabilities):
         total = probabilities.detach().sum(-1, dtype=torch.float64)
-        if bool(((total - 1).abs() > _SLACK).logical_and(real).any()):
+        if bool(((total - 1).abs() > _TOLERANCE).logical_and(real).any()):
             worst = total[real][(total[real] - 1).abs().argmax()].item()
             raise TensorMTError(
-                f"the probabilities of a token add up to {worst:g}: expected 1, "
-                "give logits.softmax(-1)"
+                f"the probabilities of a token sum to {worst:g}: expected 1, "
+                "pass logits.softmax(-1)"
             )
     return real.to(probabilities.dtype)
 
@@ -144,9 +181,9 @@ def _inside(probabilities: Tensor, lengths: Tensor) -> Tensor:
 def _reference_counts(
     refs: Tensor, lengths: Tensor, max_order: int
 ) -> tuple[list[Tensor], list[Tensor]]:
-    """For the n-gram at each place of the references, an order at a time, [B,R,T'-n+1]:
+    """For each order, of the n-gram at each position of the references, [B,R,T'-n+1]:
 
-    its largest count in one reference, and whether it stands here for the first time.
+    its largest count in a reference, and whether this is its first occurrence.
     """
     low = torch.iinfo(refs.dtype).min
     beyond = torch.arange(refs.shape[2] + 1, device=refs.device) >= lengths[..., None]

@@ -1,21 +1,21 @@
-"""N-gram metrics on token-id tensors: no strings, no host sync, any device.
+"""N-gram metrics on tensors of token ids, on any device, without synchronization.
 
-    hyp [B,T] or [B,K,T] (K samples a segment), refs [B,R,T']  →  statistics  →  metric.score
+    hyp [B,T] or [B,K,T] (K samples per segment), refs [B,R,T']  →  statistics  →  metric.score
 
-The numbers are those of the metric classes on the same tokens; only the way to them differs: every
-size is known from the shapes, so nothing waits for the device. Hypotheses and references are
-compared outright (kernels/ngrams.py) in chunks of segments, so memory is linear in the batch. Where
-a text begins and ends is said by `lengths`, or by `pad`, `eos`, `bos` and `skip`, each an id or
-several, or `special` (train/special_tokens.py); with none of them every id but −100 is real. A
-reference of length 0 is absent; a segment without any reference scores 0.
+Results equal those of the metric classes on the same tokens. All sizes follow from the shapes, so
+there is no synchronization with the device. Hypotheses and references are compared position by
+position (kernels/ngrams.py) in chunks of segments, so memory is linear in the batch. The ids that
+count are given by `lengths`, or by `pad`, `eos`, `bos` and `skip`, each one id or several, or by
+`special` (train/special_tokens.py); without any of them all ids except −100 count. A reference of
+length 0 is missing; a segment without any reference scores 0.
 
-An n-gram is a clipped match when its rank among equal ones before it is below its largest count in
-a reference. Rank and count do not change when the hypothesis goes on, so the statistics of all
-prefixes are cumulative sums of one comparison: `prefixes=True`.
+An n-gram is a clipped match if its rank among equal n-grams before it is below its largest count in
+a reference. Neither changes when the hypothesis is extended, so the statistics of all prefixes are
+cumulative sums of one comparison: `prefixes=True`.
 
-NIST and NM take their information from the metric's `counts` (gather them with `metric.fit` from
-`TokenBatch.from_ids` batches, on the device where they are to be used), or from the segment's own
-references with `info="segment"`. A match that the counts lack adds nothing.
+NIST and NM use the n-gram counts of the metric (compute them with `metric.fit` from
+`TokenBatch.from_ids` batches, on the same device), or the segment's own references with
+`info="segment"`. Matches that are not in the counts add nothing.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from tensormt.kernels.ngrams import Order, compare, different, share
 from tensormt.metric import Metric
 from tensormt.ngram.base import NgramMetric
 from tensormt.ngram.match_table import MatchTable
-from tensormt.train.special_tokens import Ids, SpecialIds, by_values, warn_if_empty
+from tensormt.train.special_tokens import Ids, SpecialIds, values_readable, warn_if_empty
 
 __all__ = ["scores", "statistics"]
 
-# cells compared at a time: they fit a CPU's cache; other devices need more to be busy
+# cells compared at a time: on CPUs they fit into the cache, other devices need larger batches
 _CPU_CELLS, _DEVICE_CELLS = 1 << 20, 1 << 28
-_SPAN = 1 << 21  # widest range of ids that is numbered anew: larger than vocabularies are
+_MAX_RANGE = 1 << 21  # largest range of ids that are renumbered: larger than vocabularies
 
 
 def statistics(
@@ -56,12 +56,34 @@ def statistics(
     prefixes: bool = False,
     per_reference: bool = False,
 ) -> Tensor:
-    """What `metric.statistics` gives for token ids: [B,X], or [B,K,X] for samples hyp [B,K,T].
+    """Compute the statistics of a metric on token ids.
 
-    refs [B,R,T'], lengths [B] or [B,K], and [B,R]. `prefixes`: of the first 0…T tokens of each,
-    [B,T+1,X] or [B,K,T+1,X]; a prefix longer than the segment is the whole segment. A prefix is one
-    of the words that are left: what is no word is left out first. `per_reference`: with every
-    reference alone, [B,R,X] or [B,K,R,X].
+    Args:
+        metric: Metric of n-grams.
+        hyp: Ids of hypotheses, int [B,T], or of K samples per segment, int [B,K,T].
+        refs: Ids of references, int [B,R,T'].
+        hyp_lengths: Lengths of hypotheses, int [B] or [B,K]; None: given by the special ids.
+        ref_lengths: Lengths of references, int [B,R]; None: given by the special ids.
+        pad: Ids of padding.
+        eos: Ids of the end.
+        bos: Ids of the beginning.
+        skip: Ids that are left out everywhere.
+        special: All special ids, instead of the four arguments before.
+        prefixes: Whether statistics of the first 0…T tokens are computed; special ids are left
+            out first, and prefixes longer than the segment are the whole segment.
+        per_reference: Whether every reference is used alone.
+
+    Returns:
+        Statistics [B,X], or [B,K,X] for samples; with `prefixes` [B,T+1,X] or [B,K,T+1,X]; with
+        `per_reference` [B,R,X] or [B,K,R,X].
+
+    Raises:
+        TensorMTError: If the metric cannot be computed from ids, or shapes or types are invalid.
+
+    >>> from tensormt.ngram.bleu import BLEU
+    >>> hyp, refs = torch.tensor([[5, 6, 7, 0]]), torch.tensor([[[5, 6, 8, 0]]])
+    >>> statistics(BLEU(max_order=2), hyp, refs, pad=0).shape[0]
+    1
     """
     counter = _check(metric, hyp, refs)
     samples = hyp if hyp.dim() == 3 else hyp[:, None]
@@ -99,7 +121,7 @@ def _counted(
     low = torch.iinfo(hyp.dtype).min
     size, number = lengths.shape
     columns = _columns(hyp.flatten(0, 1), lengths.flatten(), low)
-    # one more row below each reference keeps its n-grams apart from the next
+    # one more row below each reference separates its n-grams from those of the next
     rows = _columns(padded(refs, (0, 1)).flatten(0, 1), ref_lengths.flatten(), low + 1)
     rows = rows.view(refs.shape[2] + 1, *refs.shape[:2]).permute(2, 0, 1).contiguous()
     each = rows[..., None].expand(*rows.shape, number).flatten(-2)
@@ -107,14 +129,14 @@ def _counted(
     streams = refs.shape[1]
     times, lengths, ref_lengths = 1, lengths.flatten(), ref_lengths.t()
     if per_reference:
-        # every reference makes columns of its own, reference after reference
+        # every reference has its own columns, reference by reference
         times, lengths, ref_lengths = streams, lengths.repeat(streams), ref_lengths.reshape(1, -1)
         rows = rows.transpose(0, 1).flatten(1)[None]
-        orders = [_apart(order) for order in orders]
+        orders = [_split_references(order) for order in orders]
     part = MatchTable(
         orders,
         lengths,
-        _Facts(rows, ref_lengths, number),
+        _ReferenceStats(rows, ref_lengths, number),
         lambda: mix(columns.to(torch.int64)).repeat(1, times),
         by_shape=True,
         prefixes=prefixes,
@@ -124,15 +146,15 @@ def _counted(
     return found.movedim(0, 2) if per_reference else found[0]
 
 
-def _apart(order: Order) -> Order:
-    """The columns [b] of an order once for each of R references, alone: [R·b]."""
+def _split_references(order: Order) -> Order:
+    """The columns [b] of an order repeated for each of R references alone: [R·b]."""
     counts = order.counts.transpose(0, 1)
     rank = order.rank[:, None].expand(counts.shape)
     return Order(rank.flatten(1), counts.flatten(1)[None])
 
 
-class _Facts:
-    """What metrics ask of references [R,T'+1,b], the same for each of K samples."""
+class _ReferenceStats:
+    """Lengths and diversity of references [R,T'+1,b], the same for each of K samples."""
 
     def __init__(self, refs: Tensor, lengths: Tensor, samples: int) -> None:
         self._refs, self._lengths, self._samples = refs, lengths, samples
@@ -140,7 +162,7 @@ class _Facts:
         self.number = (self.lengths > 0).sum(0)
 
     def diversity(self, max_order: int) -> Tensor:
-        """Different n-grams over all n-grams of the references, float64 [b·K,N]; 0/0 is 1."""
+        """Distinct n-grams over all n-grams of the references, float64 [b·K,N]; 0/0 is 1."""
         orders = torch.arange(max_order, device=self._refs.device)
         total = (self._lengths[..., None] - orders).clamp_min(0).sum(0)
         found = share(different(self._refs, self._lengths, max_order), total)
@@ -148,7 +170,7 @@ class _Facts:
 
 
 def _columns(ids: Tensor, lengths: Tensor, padding: int) -> Tensor:
-    """Ids [b,T] as columns [T,b], what lies beyond the lengths [b] replaced."""
+    """Ids [b,T] as columns [T,b], with those beyond the lengths [b] replaced by `padding`."""
     beyond = torch.arange(ids.shape[1], device=ids.device) >= lengths[:, None]
     return ids.masked_fill(beyond, padding).t().contiguous()
 
@@ -159,19 +181,31 @@ def scores(
     refs: Tensor,
     hyp_lengths: Tensor | None = None,
     ref_lengths: Tensor | None = None,
-    *,
-    pad: Ids = None,
-    eos: Ids = None,
-    bos: Ids = None,
-    skip: Ids = None,
-    special: SpecialIds | None = None,
-    per_reference: bool = False,
+    **options: Any,
 ) -> Tensor:
-    """Segment scores of token ids, float64 [B] or [B,K]; see `statistics`."""
-    special = special or SpecialIds(pad, eos, bos, skip)
-    found = statistics(
-        metric, hyp, refs, hyp_lengths, ref_lengths, special=special, per_reference=per_reference
-    )
+    """Compute segment scores of token ids.
+
+    Args:
+        metric: Metric of n-grams.
+        hyp: Ids of hypotheses, int [B,T], or of K samples per segment, int [B,K,T].
+        refs: Ids of references, int [B,R,T'].
+        hyp_lengths: Lengths of hypotheses, int [B] or [B,K]; None: given by the special ids.
+        ref_lengths: Lengths of references, int [B,R]; None: given by the special ids.
+        options: `pad`, `eos`, `bos`, `skip`, `special`, `prefixes` and `per_reference` of
+            `statistics`.
+
+    Returns:
+        Scores float64 [B] or [B,K], with the further dimensions of `statistics`.
+
+    Raises:
+        TensorMTError: As `statistics`.
+
+    >>> from tensormt.ngram.bleu import BLEU
+    >>> hyp, refs = torch.tensor([[5, 6, 7, 8, 0]]), torch.tensor([[[5, 6, 7, 8, 0]]])
+    >>> round(float(scores(BLEU(), hyp, refs, pad=0)), 6)
+    100.0
+    """
+    found = statistics(metric, hyp, refs, hyp_lengths, ref_lengths, **options)
     return metric.score(found, segment=True)
 
 
@@ -179,8 +213,8 @@ def _check(metric: Metric[Any], hyp: Tensor, refs: Tensor) -> NgramMetric:
     """The metric, if it counts n-grams and the tensors are as expected."""
     if not hasattr(metric, "count"):
         raise TensorMTError(
-            f"{metric.name} does not work on token ids: use a metric that reads tokens here, "
-            "or a text reward with a parser"
+            f"{metric.name} cannot be computed from token ids: use an n-gram metric, or TextReward"
+            " with a parser"
         )
     counter: Any = metric
     if hyp.dim() not in (2, 3) or refs.dim() != 3 or hyp.shape[0] != refs.shape[0]:
@@ -199,25 +233,25 @@ def _check(metric: Metric[Any], hyp: Tensor, refs: Tensor) -> NgramMetric:
         raise TensorMTError(
             f"{metric.name} needs n-gram counts of token ids: call metric.fit with "
             "TokenBatch.from_ids batches of all references first"
-            + (', or take info="segment"' if hasattr(metric, "info") else "")
+            + (', or use info="segment"' if hasattr(metric, "info") else "")
         )
     return counter  # type: ignore[no-any-return]
 
 
 def _narrow(hyp: Tensor, refs: Tensor, keep: bool) -> tuple[Tensor, Tensor]:
-    """The ids as int16, which the CPU compares twice as fast: numbered anew, or `keep` as they are.
+    """The ids as int16, which CPUs compare twice as fast: renumbered, or unchanged with `keep`.
 
-    Only there, and where they fit: looking at the values would be a host sync on other devices.
+    This is done on the CPU only, since reading values causes a synchronization on other devices.
     """
-    if not by_values(hyp) or not (hyp.numel() and refs.numel()):
+    if not values_readable(hyp) or not (hyp.numel() and refs.numel()):
         return hyp, refs
     low = min(int(hyp.amin()), int(refs.amin()))
     high = max(int(hyp.amax()), int(refs.amax()))
-    # two values below those of the type are left for padding
+    # the two smallest values of the type are reserved for padding
     least, most = torch.iinfo(torch.int16).min + 2, torch.iinfo(torch.int16).max
     if least <= low and high <= most:
         return hyp.to(torch.int16), refs.to(torch.int16)
-    if keep or high - low >= _SPAN:
+    if keep or high - low >= _MAX_RANGE:
         return hyp, refs
     there = torch.zeros(high - low + 1, dtype=torch.bool, device=hyp.device)
     places = [ids.to(torch.int64) - low for ids in (hyp, refs)]

@@ -1,11 +1,11 @@
-"""`compute_metrics` for Hugging Face's trainers, with any metrics of the package, in one call.
+"""`compute_metrics` of Hugging Face's trainers, with any metrics of the package.
 
     Seq2SeqTrainer(…, compute_metrics=compute_metrics(tokenizer, ["bleu", "stm:balance=f1"]))
 
-Predictions are ids as `predict_with_generate=True` gives them, labels the data set's; both hold
-padding and −100, both are read as train/special_tokens.py says and decoded by the tokenizer. The
-scores are corpus scores on the metrics' scales, named as metrics are typed; `length` is the mean
-number of words that were predicted. Nothing of transformers is imported.
+Predictions are ids as returned by `predict_with_generate=True`, labels are those of the data set;
+both may contain padding and −100. Special ids are removed (train/special_tokens.py), and the
+tokenizer decodes the rest. The results are corpus scores on the scales of the metrics, under the
+names of the metrics; `length` is the mean number of predicted tokens. transformers is not imported.
 """
 
 from __future__ import annotations
@@ -22,41 +22,56 @@ from tensormt.evaluator import Evaluator
 from tensormt.metric import Metric
 from tensormt.registry import make
 from tensormt.segments import Segments
-from tensormt.train.naming import label
-from tensormt.train.special_tokens import SpecialIds, decoded
-from tensormt.train.text_reward import Source
+from tensormt.train.naming import metric_label
+from tensormt.train.special_tokens import SpecialIds, decode_texts
+from tensormt.train.text_reward import TreeSourceLike
 
 
 class ComputeMetrics:
-    """What a trainer calls with predictions and labels; see `compute_metrics`."""
+    """The function that a trainer calls with predictions and labels; see `compute_metrics`.
+
+    Args:
+        tokenizer: Hugging Face tokenizer.
+        metrics: Metrics or their names.
+        parser: Source of trees.
+        references: References [n][R]; None: the labels.
+        model: Model with further special ids; None: only those of the tokenizer.
+
+    Raises:
+        TensorMTError: If there is no metric, or one is given twice.
+    """
 
     def __init__(
         self,
         tokenizer: Any,
         metrics: Sequence[Metric[Any] | str],
-        parser: Source,
+        parser: TreeSourceLike,
         references: Sequence[Sequence[str]] | None,
         model: Any,
     ) -> None:
         self.tokenizer, self.references = tokenizer, references
         self.special = SpecialIds.from_tokenizer(tokenizer, model)
         made = [make(each) if isinstance(each, str) else each for each in metrics]
-        names = [each if isinstance(each, str) else label(each) for each in metrics]
+        names = [each if isinstance(each, str) else metric_label(each) for each in metrics]
         if len(set(names)) < len(names) or not names:
-            raise TensorMTError(f"metrics are {', '.join(names) or 'none'}: give some that differ")
+            raise TensorMTError(f"metrics are {', '.join(names) or 'none'}: pass distinct metrics")
         self.evaluator = Evaluator(dict(zip(names, made, strict=True)), parser)
 
     def __call__(self, prediction: Any) -> dict[str, float]:
-        """Scores by name, from an EvalPrediction or a pair of predictions and labels."""
+        """Compute corpus scores by name, from an EvalPrediction or (predictions, labels).
+
+        Raises:
+            TensorMTError: If predictions are not ids, or references do not align.
+        """
         pair = prediction
         outputs = getattr(pair, "predictions", None)
         labels = getattr(pair, "label_ids", None)
         if outputs is None:
             outputs, labels = pair[0], pair[1]
-        # models give more than their ids: the first is what they predicted
+        # some models return further outputs after the predicted ids
         outputs = outputs[0] if isinstance(outputs, tuple | list) else outputs
         ids = _ids(outputs, "predictions")
-        texts = decoded(ids, self.tokenizer, special=self.special)
+        texts = decode_texts(ids, self.tokenizer, special=self.special)
         refs = self._references(labels, len(texts))
         statistics = self.evaluator.evaluate(Segments.from_rows({"": texts}, refs))
         found = {name: float(statistics.corpus(name)[0]) for name in self.evaluator.metrics}
@@ -64,14 +79,14 @@ class ComputeMetrics:
         return found
 
     def _references(self, labels: Any, number: int) -> Sequence[Sequence[str]]:
-        """References [n][R]: those that were given, or the labels."""
+        """References [n][R]: those of the constructor, or the labels."""
         if self.references is None:
-            found = decoded(_ids(labels, "labels"), self.tokenizer, special=self.special)
+            found = decode_texts(_ids(labels, "labels"), self.tokenizer, special=self.special)
             return [[text] for text in found]
         if len(self.references) != number:
             raise TensorMTError(
-                f"{number} predictions, references for {len(self.references)}: give them for "
-                "every row of the data set that is evaluated, in its order"
+                f"{number} predictions, references for {len(self.references)}: pass references for "
+                "every row of the evaluated data set, in its order"
             )
         return [[row] if isinstance(row, str) else row for row in self.references]
 
@@ -82,7 +97,7 @@ def _ids(values: Any, what: str) -> Tensor:
     if array.dtype.kind not in "iu" or array.ndim != 2:
         raise TensorMTError(
             f"{what} are {array.dtype} {list(array.shape)}: expected ids [n,T], set "
-            "predict_with_generate=True (or preprocess_logits_for_metrics to their argmax)"
+            "predict_with_generate=True (or let preprocess_logits_for_metrics return the argmax)"
         )
     return torch.from_numpy(array.astype(np.int64))
 
@@ -91,13 +106,31 @@ def compute_metrics(
     tokenizer: Any,
     metrics: Sequence[Metric[Any] | str] = ("bleu",),
     *,
-    parser: Source = "default",
+    parser: TreeSourceLike = "default",
     references: Sequence[Sequence[str]] | None = None,
     model: Any = None,
 ) -> ComputeMetrics:
-    """The `compute_metrics` of a trainer: corpus scores of what was generated, by metric.
+    """Return the `compute_metrics` function of a trainer: corpus scores of generated text.
 
-    `parser` for metrics on trees, as for TextReward; `references` [n][R] where a row has others
-    than its labels, or several; `model` knows the decoder's start where the tokenizer does not.
+    Args:
+        tokenizer: Hugging Face tokenizer.
+        metrics: Metrics or their names.
+        parser: Source of trees for metrics on trees, as for `TextReward`.
+        references: References [n][R] if they are not the labels; None: the labels.
+        model: Model whose configuration has further special ids, such as the decoder's start.
+
+    Returns:
+        A function from predictions and labels to scores by metric.
+
+    Raises:
+        TensorMTError: If there is no metric, or one is given twice.
+
+    >>> class Tokenizer:  # a stand-in for a tokenizer of transformers
+    ...     pad_token_id, eos_token_id, all_special_ids = 0, 1, [0, 1]
+    ...     def batch_decode(self, rows, **options):
+    ...         return [" ".join(map(str, row)) for row in rows]
+    >>> ids = np.array([[5, 6, 7, 8, 1, 0]])
+    >>> compute_metrics(Tokenizer(), ["bleu"])((ids, ids))["length"]
+    4.0
     """
     return ComputeMetrics(tokenizer, metrics, parser, references, model)

@@ -1,16 +1,16 @@
-"""A pool of samples as the references of each of them, in time nearly linear in their number.
+"""Clipped matches of samples with a pool of samples, in time almost linear in their number.
 
-Comparing every sample with every other is quadratic. What a metric of clipped matches needs of the
-others can be kept for each n-gram g of the pool:
+Comparing all pairs of samples takes quadratic time. For metrics of clipped matches, aggregates of
+each n-gram g of the pool are sufficient:
 
-    all others as references   the two largest counts of g in one sample; without the sample that
-                               holds the largest, the second is the largest of the others
+    all others as references   the two largest counts of g in a sample: the largest count among the
+                               others is the second largest for the sample that has the largest
     their average              c̄(g) = Σ over references r of weight(r) · count_r(g); a hypothesis
-                               with c(g) has min(c(g), c̄(g)) matches (reference aggregation,
+                               with count c(g) has min(c(g), c̄(g)) matches (reference aggregation,
                                DeNero et al. 2009, Vamvas & Sennrich 2024)
 
-One stable sort of a segment's n-gram keys puts equal ones side by side, sample after sample; the
-rest are sums over runs, whose number is bounded by the shape: nothing waits for the device.
+A stable sort of the n-gram keys of a segment makes equal keys adjacent, ordered by sample; the rest
+are sums over runs, whose number is bounded by the shape, so there is no synchronization.
 """
 
 from __future__ import annotations
@@ -28,14 +28,19 @@ from tensormt.kernels.ngrams import Order
 from tensormt.ngram.keys import longer
 from tensormt.ngram.match_table import MatchTable
 
-_NONE = torch.iinfo(torch.int64).max  # the key of what is no n-gram
+_NONE = torch.iinfo(torch.int64).max  # key of positions without an n-gram
 
 
-class Pooled(MatchTable):
-    """A comparison of which only clipped matches and lengths are known."""
+class PooledMatches(MatchTable):
+    """A match table of which only clipped matches and lengths are known.
+
+    Args:
+        matched: Clipped matches of every order, [b,N].
+        lengths: Lengths of the hypotheses, int64 [b].
+        reference: Reference lengths, [b].
+    """
 
     def __init__(self, matched: Tensor, lengths: Tensor, reference: Tensor) -> None:
-        """matched [b,N], lengths int64 [b], reference lengths [b]."""
         nothing = Order(matched[:0], matched[None, :0])
         refs = _Lengths(reference[None], (reference[None] > 0).sum(0))
         super().__init__([nothing] * matched.shape[1], lengths, refs, lambda: lengths[None, :0])
@@ -44,7 +49,7 @@ class Pooled(MatchTable):
 
     @property
     def matched(self) -> Tensor:
-        """Number of clipped matches of each order, [b,N]; not whole where counts are averages."""
+        """Clipped matches of each order, [b,N]; not integers if counts are averages."""
         return self._pool[0]
 
     @property
@@ -55,59 +60,79 @@ class Pooled(MatchTable):
 
 @dataclass
 class _Lengths:
-    """What is known of the references of a pool."""
+    """Lengths and number of the references of a pool."""
 
     lengths: Tensor
     number: Tensor
 
     def diversity(self, max_order: int) -> Tensor:
-        raise NotImplementedError("a pool keeps no n-grams of single references")
+        raise NotImplementedError("a pool has no n-grams of single references")
 
 
 class _Sorted(NamedTuple):
     """N-grams [B,n] of one order sorted by key, then sample; runs are numbered from 0."""
 
-    place: Tensor  # where each stood before
+    place: Tensor  # original position
     key: Tensor  # number of the run of equal keys
     run: Tensor  # number of the run of equal keys of one sample
-    rank: Tensor  # number within that run
+    rank: Tensor  # position within that run
 
 
-def others(ids: Tensor, lengths: Tensor, max_order: int) -> Pooled:
-    """Every sample with all others as its references: columns [B·K] of ids [B,K,T]."""
+def matches_with_others(ids: Tensor, lengths: Tensor, max_order: int) -> PooledMatches:
+    """Compute matches of every sample with all others as its references.
+
+    Args:
+        ids: Ids of K samples per segment, [B,K,T].
+        lengths: Their lengths, int64 [B,K].
+        max_order: Largest order of n-grams.
+
+    Returns:
+        Matches of B·K columns.
+    """
     matched = []
     for keys in _orders(ids, lengths, max_order):
         order = _sorted(keys)
         ones = torch.ones_like(order.run)
         count = torch.zeros_like(ones).scatter_add(1, order.run, ones).gather(1, order.run)
         largest = _most(count, order.key)
-        # of several samples with the largest count the first gives way to the next
+        # if several samples have the largest count, only the first one uses the second largest
         holder = torch.where(count == largest, order.run, _NONE)
         holder = torch.full_like(ones, _NONE).scatter_reduce(1, order.key, holder, "amin")
         first = order.run == holder.gather(1, order.key)
         second = _most(torch.where(first, 0, count), order.key)
         match = order.rank < torch.where(first, second, largest)
         matched.append(_back(match.to(torch.int64), order, keys))
-    # the closest length among the others: lengths are few, so all of them are tried
+    # the closest length among the others, searched among all possible lengths
     size = torch.arange(ids.shape[2] + 1, device=ids.device)
     held = torch.zeros(len(ids), len(size), dtype=torch.int64, device=ids.device)
     held = held.scatter_add(1, lengths, torch.ones_like(lengths))[:, None]
     held = held - (size == lengths[..., None]).to(torch.int64)
     reference = closest(lengths, torch.where(held > 0, size, 0))
-    return Pooled(torch.stack(matched, -1).flatten(0, 1), lengths.flatten(), reference.flatten())
+    return PooledMatches(
+        torch.stack(matched, -1).flatten(0, 1), lengths.flatten(), reference.flatten()
+    )
 
 
-def averaged(
+def matches_with_average(
     ids: Tensor,
     lengths: Tensor,
     refs: Tensor,
     ref_lengths: Tensor,
     weights: Tensor,
     max_order: int,
-) -> Pooled:
-    """Hypotheses with the average of references: columns [B·H] of ids [B,H,T] and [B,R,T'].
+) -> PooledMatches:
+    """Compute matches of hypotheses with the average of references.
 
-    weights float64 [B,R], of each reference in the average; the length is averaged likewise.
+    Args:
+        ids: Ids of hypotheses, [B,H,T].
+        lengths: Their lengths, int64 [B,H].
+        refs: Ids of references, [B,R,T'].
+        ref_lengths: Their lengths, int64 [B,R].
+        weights: Weights of the references, float64 [B,R], also for the average length.
+        max_order: Largest order of n-grams.
+
+    Returns:
+        Matches of B·H columns.
     """
     hyps = ids.shape[1]
     width = max(ids.shape[2], refs.shape[2])
@@ -124,11 +149,13 @@ def averaged(
     real = weights * (ref_lengths > 0)
     mean = (real * ref_lengths).sum(1) / real.sum(1).clamp_min(torch.finfo(real.dtype).tiny)
     reference = mean[:, None].expand(lengths.shape)
-    return Pooled(torch.stack(matched, -1).flatten(0, 1), lengths.flatten(), reference.flatten())
+    return PooledMatches(
+        torch.stack(matched, -1).flatten(0, 1), lengths.flatten(), reference.flatten()
+    )
 
 
 def _orders(ids: Tensor, lengths: Tensor, max_order: int) -> Iterator[Tensor]:
-    """The keys of the n-grams that start at each place, an order at a time, int64 [B,K,T-n+1]."""
+    """For each order, the keys of the n-grams that start at each position, int64 [B,K,T-n+1]."""
     words = mix(ids.to(torch.int64))
     keys = words
     for order in range(max_order):
@@ -139,7 +166,7 @@ def _orders(ids: Tensor, lengths: Tensor, max_order: int) -> Iterator[Tensor]:
 
 
 def _sorted(keys: Tensor) -> _Sorted:
-    """The n-grams of keys [B,K,m] side by side with their equals."""
+    """The n-grams of keys [B,K,m], sorted."""
     flat = keys.flatten(1)
     ordered, place = flat.sort(dim=1, stable=True)
     sample = place // max(keys.shape[2], 1)
@@ -153,7 +180,7 @@ def _sorted(keys: Tensor) -> _Sorted:
 
 
 def _most(values: Tensor, runs: Tensor) -> Tensor:
-    """For each of values [B,n] (not negative) the largest of its run [B,n]."""
+    """For each of the non-negative values [B,n] the largest of its run, [B,n]."""
     found = torch.zeros_like(values).scatter_reduce(1, runs, values, "amax")
     return found.gather(1, runs)
 

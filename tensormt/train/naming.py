@@ -1,8 +1,8 @@
-"""Names that tell two rewards, or two metrics of a collection, apart.
+"""Unique names of rewards, and of metrics in a collection.
 
     STM(balance="f1")  →  stm:balance=f1        the name, and the options that are not the defaults
 
-Two metrics with one such name give the same scores, so what is logged under it is the same too.
+Metrics of the same name have the same scores.
 """
 
 from __future__ import annotations
@@ -15,17 +15,27 @@ from tensormt.metric import Metric
 from tensormt.registry import make
 
 
-def label(metric: Metric[Any]) -> str:
-    """The metric's name with the options that are not the defaults, as in its signature."""
+def metric_label(metric: Metric[Any]) -> str:
+    """Return the name of a metric with the options that are not the defaults.
+
+    >>> metric_label(make("stm:balance=f1"))
+    'stm:balance=f1'
+    """
     name = metric.name.lower()
     try:
-        usual = make(name).settings()
-    except TensorMTError:  # a metric that cannot be made by its name alone
-        usual = {}
-    changed = [f"{k}={v}" for k, v in metric.settings().items() if k not in usual or usual[k] != v]
+        defaults = make(name).settings()
+    except TensorMTError:  # a metric that cannot be made from its name
+        defaults = {}
+    missing = object()
+    options = metric.settings().items()
+    changed = [f"{key}={value}" for key, value in options if defaults.get(key, missing) != value]
     return ":".join(filter(None, (name, ",".join(changed))))
 
 
 def identifier(*words: str) -> str:
-    """Words as one name of letters, digits and underscores."""
+    """Join words to an identifier of letters, digits and underscores.
+
+    >>> identifier("stm:balance=f1", "", "reward")
+    'stm_balance_f1_reward'
+    """
     return re.sub(r"[\W_]+", "_", "_".join(filter(None, words))).strip("_")

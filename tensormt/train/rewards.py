@@ -1,19 +1,19 @@
-"""Rewards: K sampled outputs a segment in, a number for each out, and the losses that use them.
+"""Rewards of K sampled outputs per segment, and losses that use them.
 
     reward = Reward(tm.BLEU(effective_order=True), pad=0, eos=1)
     r = reward(samples, refs)                             # [B,K,T], [B,R,T'] → float64 [B,K]
     loss = minimum_risk(log_probabilities, r, mask=distinct(samples))       # Shen et al. (2016)
     loss = policy_gradient(log_probabilities, leave_one_out(r))     # REINFORCE, self-critical
 
-Minimum risk renormalises the model's probabilities over the samples and takes the expectation:
+Minimum risk training renormalizes the probabilities of the model over the samples:
 
     Q(k) = p(k)^α / Σⱼ p(j)^α        risk = − Σₖ Q(k) · reward(k)
 
-`shaped` gives every token the gain of its prefix, reward(y₁…yₜ) − reward(y₁…yₜ₋₁); the gains of a
-sample add up to its reward. `utility` is the metric between samples and pseudo-references, for
-minimum Bayes risk decoding (train/mbr.py); `aggregate` its estimate by averaged references;
-`self_score` each sample against all others at once (self-BLEU, a measure of how alike the samples
-are). Rewards carry no gradient; nothing waits for the device.
+`shaped` assigns to every token the gain of its prefix, reward(y₁…yₜ) − reward(y₁…yₜ₋₁); the gains
+of a sample sum to its reward. `utility` is the metric between samples and pseudo-references, for
+minimum Bayes risk decoding (train/mbr.py); `aggregate` estimates it with averaged references;
+`self_score` scores each sample with all others as references (self-BLEU, a measure of diversity).
+Rewards have no gradient, and there is no synchronization with the device.
 """
 
 from __future__ import annotations
@@ -27,15 +27,28 @@ from torch import Tensor
 from tensormt.errors import TensorMTError
 from tensormt.metric import Metric
 from tensormt.train.functional import scores, statistics
-from tensormt.train.mbr import shares
-from tensormt.train.mbr_aggregation import averaged, others
-from tensormt.train.special_tokens import IGNORED, Ids, SpecialIds, Words
+from tensormt.train.mbr import reference_weights
+from tensormt.train.mbr_aggregation import matches_with_average, matches_with_others
+from tensormt.train.special_tokens import IGNORED, ContentIds, Ids, SpecialIds
 from tensormt.train.trainers import GrpoReward
 
 
 class Reward:
-    """A metric on token ids as a reward; what is no word is said by the ids of
-    train/special_tokens.py.
+    """A metric on token ids as a reward.
+
+    Args:
+        metric: Metric of n-grams.
+        pad: Ids of padding.
+        eos: Ids of the end.
+        bos: Ids of the beginning.
+        skip: Ids that are left out everywhere.
+        special: All special ids, instead of the four arguments before.
+
+    >>> from tensormt.ngram.bleu import BLEU
+    >>> reward = Reward(BLEU(max_order=2), pad=0)
+    >>> samples = torch.tensor([[[5, 6, 7], [5, 8, 0]]])
+    >>> reward(samples, torch.tensor([[[5, 6, 7]]])).shape
+    torch.Size([1, 2])
     """
 
     def __init__(
@@ -54,9 +67,12 @@ class Reward:
 
     @classmethod
     def from_tokenizer(cls, metric: Metric[Any], tokenizer: Any, model: Any = None) -> Reward:
-        """A reward that knows the special ids of a Hugging Face tokenizer (and of a model).
+        """Make a reward with the special ids of a Hugging Face tokenizer.
 
-        The tokenizer also makes ids of references that `grpo` is given as text.
+        Args:
+            metric: Metric of n-grams.
+            tokenizer: Tokenizer, which also encodes references that `grpo` receives as text.
+            model: Model whose configuration has further special ids.
         """
         new = cls(metric, special=SpecialIds.from_tokenizer(tokenizer, model))
         new.tokenizer = tokenizer
@@ -70,7 +86,17 @@ class Reward:
         lengths: Tensor | None = None,
         ref_lengths: Tensor | None = None,
     ) -> Tensor:
-        """Float64 [B,K] of samples [B,K,T] and refs [B,R,T'], lengths [B,K] and [B,R]; or [B]."""
+        """Compute rewards.
+
+        Args:
+            samples: Ids of K samples per segment, int [B,K,T], or of one, int [B,T].
+            refs: Ids of references, int [B,R,T'].
+            lengths: Lengths of the samples, int [B,K] or [B]; None: given by the special ids.
+            ref_lengths: Lengths of the references, int [B,R]; None: given by the special ids.
+
+        Returns:
+            Segment scores, float64 [B,K] or [B].
+        """
         return scores(self.metric, samples, refs, lengths, ref_lengths, special=self.special)
 
     @torch.no_grad()
@@ -81,13 +107,16 @@ class Reward:
         lengths: Tensor | None = None,
         ref_lengths: Tensor | None = None,
     ) -> Tensor:
-        """The gain of every token, float64 [B,K,T] (or [B,T]); 0 for what is no word."""
+        """Compute the gain of every token, float64 [B,K,T] or [B,T]; 0 for special ids.
+
+        Arguments are those of `__call__`.
+        """
         words, own = self.special.read(samples, lengths), self.special.read(refs, ref_lengths)
         found = statistics(
             self.metric, words.ids, own.ids, words.lengths, own.lengths, prefixes=True
         )
         gains = self.metric.score(found, segment=True).diff(dim=-1)
-        # back to where each word stood
+        # back to the original positions
         place = (words.kept.cumsum(-1) - 1).clamp_min(0)
         return torch.where(words.kept, gains.gather(-1, place), 0.0)
 
@@ -99,9 +128,16 @@ class Reward:
         refs: Tensor | None = None,
         ref_lengths: Tensor | None = None,
     ) -> Tensor:
-        """Every sample with every pseudo-reference alone, float64 [B,H,R] of [B,H,T], [B,R,T'].
+        """Score every sample with every pseudo-reference alone.
 
-        [b,i,j] has i as the hypothesis and j as the reference; without refs the samples are it.
+        Args:
+            samples: Ids of hypotheses, int [B,H,T].
+            lengths: Their lengths, int [B,H]; None: given by the special ids.
+            refs: Ids of pseudo-references, int [B,R,T']; None: the samples.
+            ref_lengths: Their lengths, int [B,R]; None: given by the special ids.
+
+        Returns:
+            Scores of hypothesis i with reference j, float64 [B,H,R].
         """
         hyp, own = self._pools(samples, lengths, refs, ref_lengths)
         return scores(self.metric, hyp.ids, own.ids, hyp.lengths, own.lengths, per_reference=True)
@@ -117,20 +153,31 @@ class Reward:
         weights: Tensor | None = None,
         log_probabilities: Tensor | None = None,
     ) -> Tensor:
-        """Every sample with the average of the pseudo-references, float64 [B,H].
+        """Score every sample with the average of the pseudo-references, in time linear in H + R.
 
-        N-gram counts and lengths are averaged once, so time is linear in H + R. The references'
-        weights are [B,R], or come from their log_probabilities [B,R].
+        Args:
+            samples: Ids of hypotheses, int [B,H,T].
+            lengths: Their lengths, int [B,H]; None: given by the special ids.
+            refs: Ids of pseudo-references, int [B,R,T']; None: the samples.
+            ref_lengths: Their lengths, int [B,R]; None: given by the special ids.
+            weights: Weights of the references, [B,R]; None: equal.
+            log_probabilities: Log-probabilities of the references [B,R], instead of weights.
+
+        Returns:
+            Scores float64 [B,H].
+
+        Raises:
+            TensorMTError: If the metric is not one of clipped matches.
         """
         if not getattr(self.metric, "clips_only", False):
             raise TensorMTError(
-                f"{self.metric.name} has no average of references: take a metric of clipped "
-                "matches such as BLEU, or utility()"
+                f"{self.metric.name} does not support averaged references: use a metric of "
+                "clipped matches such as BLEU, or utility()"
             )
         metric: Any = self.metric
         hyp, own = self._pools(samples, lengths, refs, ref_lengths)
-        share = shares(own.lengths, weights, log_probabilities)
-        pool = averaged(
+        share = reference_weights(own.lengths, weights, log_probabilities)
+        pool = matches_with_average(
             hyp.ids, hyp.lengths, own.ids, own.lengths, share, max_order=metric.max_order
         )
         found = self.metric.score(metric.count(pool, None), segment=True)
@@ -138,17 +185,20 @@ class Reward:
 
     @torch.no_grad()
     def self_score(self, samples: Tensor, lengths: Tensor | None = None) -> Tensor:
-        """The score of every sample with all others as its references, float64 [B,K].
+        """Score every sample [B,K,T] with all others as its references, float64 [B,K].
 
-        Time is nearly linear in K for metrics of clipped matches (BLEU), else about K³.
+        Time is almost linear in K for metrics of clipped matches (BLEU), otherwise about K³.
+
+        Raises:
+            TensorMTError: If there are fewer than 2 samples.
         """
         ids, lengths, _ = self._words(samples, lengths)
         size, number, width = ids.shape
         if number < 2:
-            raise TensorMTError(f"{number} samples a segment have no others: give at least 2")
+            raise TensorMTError(f"{number} samples per segment: expected at least 2")
         if getattr(self.metric, "clips_only", False):
             metric: Any = self.metric
-            pool = others(ids, lengths, metric.max_order)
+            pool = matches_with_others(ids, lengths, metric.max_order)
             return self.metric.score(metric.count(pool, None), segment=True).view(size, number)
         index = torch.arange(number, device=samples.device)
         rest = (index[:, None] + index[1:]) % number
@@ -161,7 +211,7 @@ class Reward:
         )
         return found.view(size, number)
 
-    def _words(self, samples: Tensor, lengths: Tensor | None) -> Words:
+    def _words(self, samples: Tensor, lengths: Tensor | None) -> ContentIds:
         if samples.dim() != 3:
             raise TensorMTError(f"samples of shape {list(samples.shape)}: expected [B,K,T]")
         return self.special.read(samples, lengths)
@@ -172,13 +222,13 @@ class Reward:
         lengths: Tensor | None,
         refs: Tensor | None,
         ref_lengths: Tensor | None,
-    ) -> tuple[Words, Words]:
-        """Hypotheses and pseudo-references, which are the same where none are given."""
+    ) -> tuple[ContentIds, ContentIds]:
+        """Hypotheses and pseudo-references, which are the hypotheses if there are none."""
         hyp = self._words(samples, lengths)
         return hyp, hyp if refs is None else self._words(refs, ref_lengths)
 
     def lists(self, ids: Sequence[Sequence[int]], refs: Sequence[Sequence[Any]]) -> Tensor:
-        """Float64 [n] of ids [n] of any lengths with references [n][R], ids or text each."""
+        """Compute rewards float64 [n] of n lists of ids, with references [n][R] as ids or text."""
         rows = [[self._encoded(ref) for ref in own] for own in refs]
         number = max((len(row) for row in rows), default=1)
         empty: list[int] = []
@@ -187,13 +237,13 @@ class Reward:
         return self(_padded(ids), flat.view(len(rows), number, -1))
 
     def _encoded(self, ref: Any) -> list[int]:
-        """A reference as ids: as it is, or made of text by the tokenizer."""
+        """A reference as ids; text is encoded by the tokenizer."""
         if not isinstance(ref, str):
             return [int(k) for k in ref]
         if self.tokenizer is None:
             raise TensorMTError(
-                "a reference is text, the reward compares ids: make it with Reward.from_tokenizer, "
-                "or give ids"
+                "a reference is text, but the reward compares ids: use Reward.from_tokenizer, or "
+                "pass ids"
             )
         found = self.tokenizer(ref, add_special_tokens=False)["input_ids"]
         return [int(k) for k in found]
@@ -201,9 +251,12 @@ class Reward:
     def grpo(
         self, column: str = "references", *, name: str | None = None, scale: float = 1.0
     ) -> GrpoReward:
-        """A reward function as TRL's trainers call it, on `completion_ids`: nothing is decoded.
+        """Return a reward function for TRL's trainers, which compares `completion_ids`.
 
-        `column` holds references as text, as messages or as ids; see `TextReward.grpo`.
+        Args:
+            column: Column of the data set with references as text, messages or ids.
+            name: Name in logs; None: made from the metric and the options.
+            scale: Largest reward.
         """
         return GrpoReward(self.metric, self.lists, column, name, scale, ids=True)
 
@@ -212,36 +265,69 @@ class Reward:
 
 
 def _padded(rows: Sequence[Sequence[int]]) -> Tensor:
-    """Rows of ids as one tensor [n,T], filled with what is never a word."""
+    """Rows of ids as one tensor [n,T], padded with −100."""
     width = max((len(row) for row in rows), default=0)
     filled = [[*row, *[IGNORED] * (width - len(row))] for row in rows]
     return torch.tensor(filled, dtype=torch.int64, device="cpu").view(len(rows), width)
 
 
 def leave_one_out(rewards: Tensor) -> Tensor:
-    """Rewards [...,K] less the mean of the other samples' rewards, [...,K]."""
+    """Subtract from each reward the mean reward of the other samples.
+
+    Args:
+        rewards: Rewards [...,K].
+
+    Returns:
+        Advantages [...,K].
+
+    Raises:
+        TensorMTError: If K is below 2.
+
+    >>> leave_one_out(torch.tensor([[1.0, 3.0]]))
+    tensor([[-2.,  2.]])
+    """
     number = rewards.shape[-1]
     if number < 2:
-        raise TensorMTError(f"{number} samples a segment have no others: give at least 2")
+        raise TensorMTError(f"{number} samples per segment: expected at least 2")
     return (rewards - rewards.mean(-1, keepdim=True)) * (number / (number - 1))
 
 
 def against_greedy(rewards: Tensor, greedy: Tensor) -> Tensor:
-    """Rewards [...,K] less that of the greedy output [...] (self-critical, Rennie et al. 2017)."""
+    """Subtract the reward of the greedy output (self-critical training, Rennie et al. 2017).
+
+    Args:
+        rewards: Rewards of samples [...,K].
+        greedy: Rewards of greedy outputs [...].
+
+    Returns:
+        Advantages [...,K].
+
+    >>> against_greedy(torch.tensor([[1.0, 3.0]]), torch.tensor([2.0]))
+    tensor([[-1.,  1.]])
+    """
     return rewards - greedy[..., None]
 
 
 def minimum_risk(
     log_probabilities: Tensor, rewards: Tensor, alpha: float = 1.0, mask: Tensor | None = None
 ) -> Tensor:
-    """The expected negative reward under the renormalised samples, mean over segments, [].
+    """Compute the expected negative reward under the renormalized probabilities of samples.
 
-    log_probabilities [B,K] are sums over each sample's tokens, rewards [B,K], mask bool [B,K] of
-    samples that count (repeated samples are to count once: `distinct`). A small alpha flattens Q.
+    Args:
+        log_probabilities: Log-probabilities of samples, summed over their tokens, [B,K].
+        rewards: Rewards [B,K].
+        alpha: Sharpness of the renormalized distribution; small values flatten it.
+        mask: Samples that count, bool [B,K]; repeated samples should count once (`distinct`).
+
+    Returns:
+        Mean over segments, [].
+
+    >>> minimum_risk(torch.zeros(1, 2), torch.tensor([[0.0, 1.0]]))
+    tensor(-0.5000)
     """
     sharp = alpha * log_probabilities
     real = torch.ones_like(sharp, dtype=torch.bool) if mask is None else mask
-    # segments without a sample that counts add 0, and their gradients stay finite
+    # segments in which no sample counts add 0, with finite gradients
     any_real = real.any(-1, keepdim=True)
     share = sharp.masked_fill(~(real | ~any_real), -torch.inf).softmax(-1)
     worth = torch.where(real, rewards.detach().to(share.dtype), 0)
@@ -251,13 +337,22 @@ def minimum_risk(
 def policy_gradient(
     log_probabilities: Tensor, advantages: Tensor, mask: Tensor | None = None
 ) -> Tensor:
-    """REINFORCE: minus the mean of advantage times log-probability, [].
+    """Compute the REINFORCE loss: minus the mean of advantage times log-probability.
 
-    Shapes [B,K] for whole samples, or [B,K,T] for shaped rewards with a mask bool of real tokens.
+    Args:
+        log_probabilities: Log-probabilities of samples [B,K], or of tokens [B,K,T].
+        advantages: Advantages of the same shape.
+        mask: Values that count, bool of the same shape; None: all.
+
+    Returns:
+        Loss, [].
+
+    >>> policy_gradient(torch.tensor([[-1.0, -2.0]]), torch.tensor([[1.0, -1.0]]))
+    tensor(-0.5000)
     """
     gain = advantages.detach().to(log_probabilities.dtype)
     if mask is None:
         return -(gain * log_probabilities).mean()
-    # padding may hold -inf: it is cut off before the product
+    # log-probabilities of padding may be -inf: they are replaced before the product
     real = torch.where(mask, log_probabilities, 0)
     return -(gain * real * mask).sum() / mask.sum().clamp_min(1)

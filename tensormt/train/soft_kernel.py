@@ -1,15 +1,15 @@
-"""A tree kernel in which labels are more or less alike, with gradients to likeness and decay.
+"""A tree kernel with similarities of labels, differentiable in the similarities and the decay.
 
     K(a, b) = Σ over node pairs C(x, y)
-    C(x, y) = 0 where x or y has no child or they have different numbers of children, else
+    C(x, y) = 0 if x or y has no child or they have different numbers of children, else
               decay · σ(x, y) · Π over children k of σ(x_k, y_k) · (1 + C(x_k, y_k))
 
-σ is a similarity of labels; with the identity matrix it is the kernel of Collins & Duffy (2001) in
-kernels/tree_kernel.py. Where labels are alike every pair of nodes counts, so time and memory grow
-with the product of two trees' nodes: this is for training, the exact kernel for scoring. The
-recursion runs level by level from the deepest, and each level needs the one below it only. It is
-linear in σ, so gradients are right also where σ is 0; sums are plain float64 numbers, which at
-decay 1 hold trees of about 500 tokens.
+σ is a similarity of labels; with the identity matrix this is the kernel of Collins & Duffy (2001)
+in kernels/tree_kernel.py. All pairs of nodes contribute, so time and memory are proportional to the
+product of the numbers of nodes: use this kernel for training and the exact one for scoring. The
+recursion proceeds level by level from the deepest one, and each level depends on the one below
+only. It is linear in σ, so gradients are correct also where σ is 0; sums are float64 numbers, which
+at decay 1 suffice for trees of about 500 tokens.
 """
 
 from __future__ import annotations
@@ -33,11 +33,23 @@ from tensormt.trees.batch import TreeBatch
 def soft_log_kernel(
     left: TreeBatch, right: TreeBatch, similarity: Tensor, decay: Tensor | float
 ) -> Tensor:
-    """log K(left b, right b) of aligned trees, [B]; -inf where K is 0.
+    """Compute log K of aligned trees.
 
-    similarity [L,L'] has a row for each of left.labels and a column for each of right.labels;
-    its type is that of the result. Trees are compared as they are: give `skeleton()`,
-    `lexicalized()` or `dependencies()`.
+    Args:
+        left: B trees, converted by `skeleton()`, `lexicalized()` or `dependencies()` if needed.
+        right: B trees.
+        similarity: Similarity of every label of `left` with every label of `right`, [L,L'].
+        decay: Decay, a number or [].
+
+    Returns:
+        log K [B] of the type of the similarity; −inf if K is 0.
+
+    Raises:
+        TensorMTError: If numbers of trees differ, or the shape of `similarity` is another one.
+
+    >>> trees = TreeBatch.from_brackets(["(S (NP (NN dogs)) (VP (VBP run)))"]).skeleton()
+    >>> soft_log_kernel(trees, trees, torch.eye(len(trees.labels)), 1.0).exp().round()
+    tensor([6.])
     """
     check_aligned(left, [right])
     shape = (len(left.labels), len(right.labels))
@@ -53,7 +65,7 @@ def soft_log_kernel(
     for level in reversed(a.levels):
         segment = a.segment[level]
         number = b.lengths[segment]
-        # every node of this level meets all nodes of the other tree
+        # every node of this level is paired with all nodes of the other tree
         owner, place = repeat(number)
         x, y = level[owner], b.offsets[segment][owner] + place
         alike = similarity[a.label[x], b.label[y]]
@@ -68,13 +80,13 @@ def soft_log_kernel(
         below = alike * (1 + torch.zeros_like(alike).index_put((cells,), common))
         start[level] = number.cumsum(0) - number
         if not below.shape[0]:
-            below = similarity.new_ones(1)  # nobody reads it, but indexing wants a cell
+            below = similarity.new_ones(1)  # not used, but indexing needs a non-empty tensor
     some = total > 0
     return torch.where(some, torch.where(some, total, 1.0).log(), -math.inf)
 
 
 def _children(nodes: Nodes) -> Tensor:
-    """The children of every node in order, int64 [n,A]; -1 where there is none."""
+    """The children of every node in order, int64 [n,A], padded with -1."""
     width = int(nodes.arity.max()) if len(nodes) else 0
     table = torch.full(
         (len(nodes), max(width, 1)), -1, dtype=torch.int64, device=nodes.parent.device
@@ -85,14 +97,24 @@ def _children(nodes: Nodes) -> Tensor:
 
 
 class SoftKernel(Module):
-    """The cosine of soft kernels with a learned likeness of labels and a learned decay.
+    """The cosine of soft kernels with learned similarities of labels and a learned decay.
 
-    Labels have vectors f ≥ 0 of length 1; σ = f·f′ lies between 0 and 1 and is a kernel itself. At
-    the start every label is like itself alone, so the module starts as the exact cosine.
+    Labels have vectors f ≥ 0 of length 1; σ = f·f′ is between 0 and 1 and a kernel itself. At first
+    σ is the identity, so the module starts as the exact cosine.
+
+    Args:
+        labels: All labels that can occur.
+        decay: Initial decay, between 0 and 1.
+
+    Raises:
+        TensorMTError: If the decay is out of range.
+
+    >>> trees = TreeBatch.from_brackets(["(S (NP (NN dogs)) (VP (VBP run)))"]).skeleton()
+    >>> SoftKernel(trees.labels.strings)(trees, trees).detach().round(decimals=6)
+    tensor([1.], dtype=torch.float64)
     """
 
     def __init__(self, labels: Sequence[str], decay: float = 0.5) -> None:
-        """The labels that can be met; 0 < decay < 1 is where the decay starts."""
         super().__init__()
         if not 0 < decay < 1:
             raise TensorMTError(f"decay is {decay}: expected above 0 and below 1")
@@ -103,23 +125,23 @@ class SoftKernel(Module):
         self.raw_decay = Parameter(start)
 
     def get_extra_state(self) -> Tensor:
-        """The labels, which are saved with the state: as bytes, so that any format takes them."""
+        """Return the labels as bytes, which are saved with the state."""
         joined = "\n".join(self.labels.strings).encode()
         return torch.frombuffer(bytearray(joined), dtype=torch.uint8).clone()
 
     def set_extra_state(self, state: Tensor) -> None:
-        """Take the labels of a saved state: its vectors are theirs, in their order."""
+        """Restore the labels of a saved state."""
         labels = bytes(state.tolist()).decode().split("\n")
         if len(labels) != len(self.labels):
             raise TensorMTError(
                 f"the saved kernel has {len(labels)} labels, this one {len(self.labels)}: "
-                "make it with SoftKernel.from_state"
+                "use SoftKernel.from_state"
             )
         self.labels = Dictionary(labels)
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> SoftKernel:
-        """The kernel that a `state_dict` was taken of, with its labels."""
+        """Make the kernel of a `state_dict`, with its labels."""
         labels = bytes(state["_extra_state"].tolist()).decode().split("\n")
         new = cls(labels)
         new.load_state_dict(state)
@@ -131,14 +153,14 @@ class SoftKernel(Module):
         return self.raw_decay.sigmoid()
 
     def similarity(self) -> Tensor:
-        """How alike the labels are, [L,L]."""
-        # the clamp lets gradients through at 0, where labels start
+        """Compute the similarities of the labels, [L,L]."""
+        # the gradient of clamp at 0, the initial value, is 1
         vectors: Tensor = self.vectors.clamp(min=0)
         vectors = vectors / vectors.norm(dim=1, keepdim=True).clamp_min(1e-12)
         return torch.mm(vectors, vectors.t())
 
     def forward(self, hyp: TreeBatch, ref: TreeBatch) -> Tensor:
-        """Cosine of the soft kernels of aligned trees, [B]; 0 where a tree has no production."""
+        """Compute the cosine of the soft kernels of aligned trees, [B]; 0 without a production."""
         own = [self._log(tree, tree) for tree in (hyp, ref)]
         both = self._log(hyp, ref)
         some = both > -math.inf
@@ -150,12 +172,12 @@ class SoftKernel(Module):
         return soft_log_kernel(left, right, self.similarity()[rows][:, columns], self.decay)
 
     def _index(self, batch: TreeBatch) -> Tensor:
-        """The places of a batch's labels in the module's list, int64 [L']."""
+        """The positions of a batch's labels among those of the module, int64 [L']."""
         index = batch.labels.among(self.labels)
-        strange = nonzero(index == len(self.labels)).tolist()
-        if strange:
+        unknown = nonzero(index == len(self.labels)).tolist()
+        if unknown:
             raise TensorMTError(
-                f"label {batch.labels[strange[0]]!r} is not among the {len(self.labels)} labels of "
-                "this kernel: make it with all labels that can be met"
+                f"label {batch.labels[unknown[0]]!r} is not among the {len(self.labels)} labels of "
+                "this kernel: make it with all labels that can occur"
             )
         return index.to(self.vectors.device)

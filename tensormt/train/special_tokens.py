@@ -1,12 +1,12 @@
-"""Token ids as models and data sets have them: where a text begins and ends, what is no word.
+"""Removal of special ids from token ids.
 
     <pad> <pad> <s> ▁the ▁dog <sep> ▁barks </s> <pad>  →  ▁the ▁dog ▁barks
 
-Ids are read from the left: a run of `pad` and `bos` in front (left padding, the decoder's start,
-which is the padding id in T5 and the end in BART) is passed over; the first `pad` or `eos` after it
-ends the text; `skip` and −100, the label that Hugging Face's losses ignore, are left out wherever
-they stand. Lengths that are given say where the text ends in place of `pad` and `eos`. What is left
-moves to the front. All of it goes by shapes: nothing waits for the device.
+Ids are read from left to right: `pad` and `bos` at the beginning are skipped (left padding, and the
+decoder's start, which is the padding id in T5 and the end in BART); the first `pad` or `eos` after
+them ends the text; `skip` and −100, the label that Hugging Face's losses ignore, are left out
+everywhere. If lengths are given, they determine the end instead of `pad` and `eos`. The remaining
+ids are moved to the front. All sizes follow from the shapes, so there is no synchronization.
 """
 
 from __future__ import annotations
@@ -23,22 +23,39 @@ from tensormt.errors import TensorMTError
 from tensormt.kernels.backend import on_cpu
 
 IGNORED = -100  # the label that Hugging Face and torch's cross entropy ignore
-_FEW = 6  # ids that are compared one by one
+_FEW = 6  # largest number of ids that are compared one by one
 
 Ids = int | Collection[int] | None
 
 
-class Words(NamedTuple):
-    """What is left of ids [...,T]: at the front of ids [...,T], as many as lengths [...]."""
+class ContentIds(NamedTuple):
+    """Token ids without special ids.
+
+    Args:
+        ids: Ids [...,T], of which the first `lengths` count.
+        lengths: Number of ids that count, int64 [...].
+        kept: Which of the original ids count, bool [...,T].
+    """
 
     ids: Tensor
     lengths: Tensor
-    kept: Tensor  # bool [...,T]: which of the ids that were given are left
+    kept: Tensor
 
 
 @dataclass(frozen=True)
 class SpecialIds:
-    """Ids that are no words; none, one or several of each kind (see the module)."""
+    """Special ids: None, one or several of each kind.
+
+    Args:
+        pad: Padding.
+        eos: End of the text.
+        bos: Beginning of the text, including the decoder's start.
+        skip: Ids that are left out at all positions.
+
+    >>> special = SpecialIds(pad=0, eos=1, bos=2)
+    >>> special.read(torch.tensor([[2, 7, 8, 1, 0]])).lengths
+    tensor([2])
+    """
 
     pad: Ids = None
     eos: Ids = None
@@ -47,9 +64,13 @@ class SpecialIds:
 
     @classmethod
     def from_tokenizer(cls, tokenizer: Any, model: Any = None) -> SpecialIds:
-        """Those of a Hugging Face tokenizer, and of a model's settings where it is given.
+        """Return the special ids of a Hugging Face tokenizer.
 
-        All its special ids are left out but that of unknown words, which are words.
+        All special ids of the tokenizer are left out, except that of unknown words.
+
+        Args:
+            tokenizer: The tokenizer.
+            model: Model whose configuration has further special ids.
         """
         eos = _numbers(tokenizer, "eos_token_id", "sep_token_id")
         bos = _numbers(tokenizer, "bos_token_id", "cls_token_id")
@@ -60,12 +81,20 @@ class SpecialIds:
             bos |= _numbers(settings, "bos_token_id", "decoder_start_token_id")
         unknown = _numbers(tokenizer, "unk_token_id") - eos - bos - pad
         special = set(_several(getattr(tokenizer, "all_special_ids", None)))
-        # nothing that Hugging Face generates follows the end, so an end in front is BART's start
+        # nothing follows the end in generated ids, so an end at the beginning is BART's start
         bos |= eos
         return cls(*(tuple(sorted(k)) for k in (pad, eos, bos, special - pad - eos - unknown)))
 
-    def read(self, ids: Tensor, lengths: Tensor | None = None) -> Words:
-        """The words of ids [...,T], with lengths int64 [...] where they are known."""
+    def read(self, ids: Tensor, lengths: Tensor | None = None) -> ContentIds:
+        """Remove special ids.
+
+        Args:
+            ids: Token ids, int [...,T].
+            lengths: Lengths, int [...]; None: given by `pad` and `eos`.
+
+        Raises:
+            TensorMTError: If the shape or type of `lengths` is invalid.
+        """
         pad, eos, bos = (_several(k) for k in (self.pad, self.eos, self.bos))
         ignored = (IGNORED,) if ids.dtype.is_signed else ()
         left_out = _among(ids, (*ignored, *_several(self.skip)))
@@ -83,11 +112,11 @@ class SpecialIds:
             over = torch.arange(ids.shape[-1], device=ids.device) >= lengths[..., None]
         kept = ~(front | over | left_out)
         number = kept.sum(-1)
-        return Words(_to_front(ids, kept, number), number, kept)
+        return ContentIds(_to_front(ids, kept, number), number, kept)
 
 
 def _numbers(owner: Any, *names: str) -> set[int]:
-    """The ids that an object has under some names, each an id, several, or None."""
+    """The ids of some attributes of an object, each one id, several, or None."""
     return {k for name in names for k in _several(getattr(owner, name, None))}
 
 
@@ -99,7 +128,7 @@ def _several(ids: Any) -> tuple[int, ...]:
 
 
 def _among(ids: Tensor, wanted: Collection[int]) -> Tensor:
-    """Which ids are among the wanted ones, bool in the shape of the ids."""
+    """Whether each id is among the wanted ones, bool of the shape of the ids."""
     if len(wanted) > _FEW:
         return torch.isin(ids, torch.tensor(list(wanted), dtype=torch.int64, device=ids.device))
     found = torch.zeros_like(ids, dtype=torch.bool)
@@ -109,45 +138,55 @@ def _among(ids: Tensor, wanted: Collection[int]) -> Tensor:
 
 
 def _to_front(ids: Tensor, kept: Tensor, number: Tensor) -> Tensor:
-    """Ids [...,T] with those that are kept moved to the front; what follows them is anything."""
+    """Ids [...,T] with those that are kept moved to the front; the others are undefined."""
     width = ids.shape[-1]
-    if by_values(ids):
+    if values_readable(ids):
         place = torch.arange(width, device=ids.device)
         if torch.equal(kept, place < number[..., None]):
             return ids
-    # what is left out goes to one more place, which is cut off
+    # ids that are left out are written to an extra position, which is dropped
     place = torch.where(kept, kept.cumsum(-1) - 1, width)
-    room = ids.new_zeros((*ids.shape[:-1], width + 1))
-    return room.scatter(-1, place, ids)[..., :width]
+    target = ids.new_zeros((*ids.shape[:-1], width + 1))
+    return target.scatter(-1, place, ids)[..., :width]
 
 
-def by_values(ids: Tensor) -> bool:
-    """Whether the values of a tensor may be looked at: on the host, and not while compiling."""
+def values_readable(ids: Tensor) -> bool:
+    """Return whether values can be read without synchronization: on a CPU, and not compiling."""
     return on_cpu(ids) and not torch.compiler.is_compiling()
 
 
 def warn_if_empty(lengths: Tensor) -> None:
-    """Say so where all hypotheses of a batch are empty: most often the wrong ids were named.
+    """Warn if all hypotheses of a batch are empty, usually because of wrong special ids.
 
-    Only on the host: to look at lengths on another device would wait for it.
+    Only on the CPU, since reading lengths causes a synchronization on other devices.
     """
-    if by_values(lengths) and lengths.numel() and not bool(lengths.any()):
+    if values_readable(lengths) and lengths.numel() and not bool(lengths.any()):
         warn_all_empty(lengths.numel())
 
 
 def warn_all_empty(number: int) -> None:
-    """The warning that all hypotheses of a batch are empty."""
+    """Warn that all hypotheses of a batch are empty."""
     warnings.warn(
-        f"all {number} hypotheses of this batch are empty: see that pad, eos and bos "
-        "(SpecialIds.from_tokenizer) are those of the model, and that lengths are right",
+        f"all {number} hypotheses of this batch are empty: check that pad, eos and bos "
+        "(SpecialIds.from_tokenizer) are those of the model, and that lengths are correct",
         stacklevel=3,
     )
 
 
-def decoded(
+def decode_texts(
     ids: Tensor, tokenizer: Any, model: Any = None, special: SpecialIds | None = None
 ) -> list[str]:
-    """The text of ids [n,T] by a Hugging Face tokenizer, without what is no word."""
+    """Decode ids with a Hugging Face tokenizer, without special ids.
+
+    Args:
+        ids: Token ids, int [n,T].
+        tokenizer: The tokenizer.
+        model: Model whose configuration has further special ids.
+        special: Special ids; None: those of the tokenizer and the model.
+
+    Returns:
+        n texts.
+    """
     ids, lengths, _ = (special or SpecialIds.from_tokenizer(tokenizer, model)).read(ids)
     rows = [row[:size] for row, size in zip(ids.tolist(), lengths.tolist(), strict=True)]
     found: list[str] = tokenizer.batch_decode(rows, skip_special_tokens=True)
@@ -157,7 +196,19 @@ def decoded(
 def distinct(
     samples: Tensor, lengths: Tensor | None = None, special: SpecialIds | None = None
 ) -> Tensor:
-    """The mask for `minimum_risk`: True for the first of equal samples, bool [B,K] of [B,K,T]."""
+    """Return which samples are the first of equal ones, the mask of `minimum_risk`.
+
+    Args:
+        samples: Ids of K samples per segment, int [B,K,T].
+        lengths: Their lengths, int [B,K]; None: given by the special ids.
+        special: Special ids; None: only −100.
+
+    Returns:
+        Mask bool [B,K].
+
+    >>> distinct(torch.tensor([[[1, 2], [1, 2], [3, 4]]]))
+    tensor([[ True, False,  True]])
+    """
     words = (special or SpecialIds()).read(samples, lengths)
     beyond = torch.arange(samples.shape[-1], device=samples.device) >= words.lengths[..., None]
     ids = words.ids.masked_fill(beyond, 0)

@@ -1,4 +1,4 @@
-"""Rewards of sampled text, by any of the metrics: a parser in the loop where they read trees.
+"""Rewards of sampled text by any metric, with a parser for metrics on trees.
 
     reward = TextReward(tm.STM(balance="f1"), parser="default", device="cuda")
     reward(texts, refs)                          # texts [n], refs [n][R]       → float64 [n]
@@ -6,9 +6,9 @@
     reward.ids(samples, refs, tokenizer)         # ids [B,K,T]                  → float64 [B,K]
     GRPOTrainer(reward_funcs=[reward.grpo("references")], …)                    # on 0–1
 
-The parser works in batches on its device; trees are kept by text (parser/cache.py), so
-references and repeated samples are parsed once in a run. Text is what is compared, so samples of
-any tokenizer can be rewarded.
+The parser works in batches on its device; trees are cached (parser/cache.py), so references and
+repeated samples are parsed once per run. Since texts are compared, samples of any tokenizer can be
+rewarded.
 """
 
 from __future__ import annotations
@@ -26,51 +26,68 @@ from tensormt.metric import Metric
 from tensormt.parser import Parser
 from tensormt.segments import Segments
 from tensormt.train.rewards import Reward
-from tensormt.train.special_tokens import decoded, warn_all_empty
+from tensormt.train.special_tokens import decode_texts, warn_all_empty
 from tensormt.train.trainers import GrpoReward, OpenRLHFReward, VerlReward
 from tensormt.trees.sources import TreeSource
 
-Source = TreeSource | Parser | str | PathLike[str] | None
+TreeSourceLike = TreeSource | Parser | str | PathLike[str] | None
 
 
 def text_segments(texts: Sequence[str | None], refs: Sequence[Sequence[str | None]]) -> Segments:
     """Return segments of one system: texts [n] with their references [n][R].
 
     Raises:
-        TensorMTError: If a string takes the place of a list, or there are not as many rows.
+        TensorMTError: If a string is passed instead of a list, or numbers of rows differ.
+
+    >>> len(text_segments(["a", "b"], [["a"], ["b", "c"]]).references)
+    2
     """
     if isinstance(texts, str) or any(isinstance(row, str) for row in refs):
         raise TensorMTError("texts is a list of strings, refs a list of lists: got one string")
     if len(texts) != len(refs):
         raise TensorMTError(
-            f"{len(texts)} texts but references for {len(refs)}: give one list of references a text"
+            f"{len(texts)} texts but references for {len(refs)}: pass one list of references per "
+            "text"
         )
     return Segments.from_rows({"": texts}, refs)
 
 
 class TextReward:
-    """A metric as a reward for text; `parser`: a Parser, its name or path, or a tree source."""
+    """A metric as a reward of text.
+
+    Args:
+        metric: Any metric; one that needs n-gram counts must be fitted.
+        parser: A parser, its name or path, or another source of trees, for metrics on trees.
+        device: Device of parser and metric; None: CPU.
+
+    Raises:
+        TensorMTError: If the metric is not fitted or needs trees without a parser.
+
+    >>> from tensormt.ngram.bleu import BLEU
+    >>> TextReward(BLEU())(["the cat sat down"], [["the cat sat down"]]).round(decimals=6)
+    tensor([100.], dtype=torch.float64)
+    """
 
     def __init__(
         self,
         metric: Metric[Any],
-        parser: Source = None,
+        parser: TreeSourceLike = None,
         device: str | torch.device | None = None,
     ) -> None:
         if metric.needs_fit:
             raise TensorMTError(
-                f"{metric.name} needs n-gram counts that do not change from batch to batch: "
-                "call metric.fit with all references first"
+                f"{metric.name} needs n-gram counts of all references: call metric.fit with all "
+                "references first"
             )
         self.metric, self.device = metric, device
         self.evaluator = Evaluator({metric.name: metric}, parser, device)
         trees = self.evaluator.trees
-        # another parser than the default one shows in the names of rewards
-        usual = trees is None or parser == "default"
-        self._variant = "" if usual else str(getattr(trees, "fingerprint", "parsed"))
+        # names of rewards include the parser unless it is the default
+        default = trees is None or parser == "default"
+        self._variant = "" if default else str(getattr(trees, "fingerprint", "parsed"))
 
     def __call__(self, texts: Sequence[str], refs: Sequence[Sequence[str | None]]) -> Tensor:
-        """Segment scores, float64 [n], of texts [n] with references [n][R]."""
+        """Compute segment scores float64 [n] of texts [n] with references [n][R]."""
         if not texts:
             return torch.zeros(0, dtype=torch.float64, device=self.device)
         if not any(text and not text.isspace() for text in texts):
@@ -80,7 +97,11 @@ class TextReward:
     def samples(
         self, texts: Sequence[Sequence[str]], refs: Sequence[Sequence[str | None]]
     ) -> Tensor:
-        """Float64 [B,K] of texts [B][K] with references [B][R]."""
+        """Compute segment scores float64 [B,K] of texts [B][K] with references [B][R].
+
+        Raises:
+            TensorMTError: If numbers of samples differ, or texts and references do not align.
+        """
         number = {len(row) for row in texts}
         if len(number) != 1 or len(texts) != len(refs):
             raise TensorMTError(
@@ -98,32 +119,48 @@ class TextReward:
         tokenizer: Any,
         model: Any = None,
     ) -> Tensor:
-        """Float64 [B,K] of token ids [B,K,T], made text by a Hugging Face tokenizer.
+        """Compute segment scores of token ids, which a tokenizer decodes.
 
-        Special ids are left out (SpecialIds.from_tokenizer; `model` knows the decoder's start). A
-        function of one's own is given lists of ids as they are.
+        Args:
+            samples: Token ids, int [B,K,T].
+            refs: References [B][R].
+            tokenizer: Hugging Face tokenizer, whose special ids are left out; or a function from
+                lists of ids to texts.
+            model: Model whose configuration has further special ids.
+
+        Returns:
+            Segment scores, float64 [B,K].
         """
         size, number = samples.shape[:2]
         ids = samples.flatten(0, 1)
-        # a tokenizer, or its method `batch_decode`, which would read special ids as words
+        # a tokenizer, or its method `batch_decode`, which would decode special ids, too
         owner = getattr(tokenizer, "__self__", tokenizer)
         special = hasattr(owner, "all_special_ids")
-        flat = decoded(ids, owner, model) if special else list(tokenizer(ids.tolist()))
+        flat = decode_texts(ids, owner, model) if special else list(tokenizer(ids.tolist()))
         return self.samples([flat[b * number : (b + 1) * number] for b in range(size)], refs)
 
     def utility(
         self, texts: Sequence[Sequence[str]], refs: Sequence[Sequence[str]] | None = None
     ) -> Tensor:
-        """Every sample [B][H] with every pseudo-reference [B][R] alone, float64 [B,H,R].
+        """Score every sample with every pseudo-reference alone (train/mbr.py).
 
-        [b,i,j] has i as the hypothesis and j as the reference, which are the samples where none are
-        given; an empty reference scores 0. See train/mbr.py.
+        Args:
+            texts: Samples [B][H].
+            refs: Pseudo-references [B][R]; None: the samples.
+
+        Returns:
+            Scores of hypothesis i with reference j, float64 [B,H,R]; 0 for empty references.
+
+        Raises:
+            TensorMTError: If numbers of texts differ.
         """
         pools = [*texts, *(texts if refs is None else refs)]
         hyps, others = pools[: len(texts)], pools[len(texts) :]
         shape = (len(texts), _one_size(hyps, "samples"), _one_size(others, "references"))
         if len(others) != len(hyps):
-            raise TensorMTError(f"{len(hyps)} segments, references for {len(others)}: give as many")
+            raise TensorMTError(
+                f"{len(hyps)} segments, references for {len(others)}: the numbers must be equal"
+            )
         if self._counts_ids:
             own = self._ids(hyps, others)
             return Reward(self.metric).utility(*own).to(self.device)
@@ -142,11 +179,24 @@ class TextReward:
         weights: Tensor | None = None,
         log_probabilities: Tensor | None = None,
     ) -> Tensor:
-        """Every sample [B][H] with the average of the references [B][R]; see `Reward.aggregate`."""
+        """Score every sample with the average of the pseudo-references; see `Reward.aggregate`.
+
+        Args:
+            texts: Samples [B][H].
+            refs: Pseudo-references [B][R]; None: the samples.
+            weights: Weights of the references, [B,R]; None: equal.
+            log_probabilities: Log-probabilities of the references [B,R], instead of weights.
+
+        Returns:
+            Scores float64 [B,H].
+
+        Raises:
+            TensorMTError: If the metric is not one of clipped matches.
+        """
         if not self._counts_ids:
             raise TensorMTError(
-                f"{self.metric.name} has no average of references: take a metric of clipped "
-                "matches such as BLEU, or utility()"
+                f"{self.metric.name} does not support averaged references: use a metric of "
+                "clipped matches such as BLEU, or utility()"
             )
         own = self._ids(texts, texts if refs is None else refs)
         found = Reward(self.metric).aggregate(
@@ -156,14 +206,14 @@ class TextReward:
 
     @property
     def _counts_ids(self) -> bool:
-        """Whether the metric can compare the ids of tokens: then each text is read once."""
+        """Whether the metric can be computed from token ids, so that each text is read once."""
         by_tokens = getattr(self.metric, "counts_tokens", False)
         return by_tokens and not getattr(self.metric, "needs_frequencies", True)
 
     def _ids(
         self, texts: Sequence[Sequence[str]], refs: Sequence[Sequence[str]]
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Token ids and lengths of texts [B][H] and references [B][R], as the metric reads them."""
+        """Token ids and lengths of texts [B][H] and references [B][R]."""
         _one_size(texts, "samples"), _one_size(refs, "references")
         flat: list[str | None] = [text for row in (*texts, *refs) for text in row]
         (tokens,) = self.metric.reads.batches(self.evaluator.prepare(Segments({}, [flat])))
@@ -181,21 +231,24 @@ class TextReward:
     def grpo(
         self, column: str = "references", *, name: str | None = None, scale: float = 1.0
     ) -> GrpoReward:
-        """A reward function as TRL's trainers call it; `.asynchronous()` is its awaited twin.
+        """Return a reward function for TRL's trainers; `.asynchronous()` returns an async one.
 
-        `column` of the data set holds each prompt's reference, or a list of them: text or messages;
-        where there is none the reward is None. Completions are text or chats, of which the
-        assistant's last message is scored. Rewards are on 0–`scale`; `name` is what they are logged
-        by: without it a name that tells rewards of different settings apart.
+        Completions are texts or chats, of which the last message of the assistant is scored.
+
+        Args:
+            column: Column of the data set with the reference of each prompt, or a list of them, as
+                text or messages; the reward of a row without references is None.
+            name: Name in logs; None: made from the metric and the options.
+            scale: Largest reward.
         """
         return GrpoReward(self.metric, self, column, name, scale, more=self._variant)
 
     def verl(self, *, scale: float = 1.0) -> VerlReward:
-        """`compute_score` of verl's batch reward manager (written from its documentation)."""
+        """Return `compute_score` of verl's batch reward manager (after its documentation)."""
         return VerlReward(self.metric, self, scale)
 
     def openrlhf(self, *, scale: float = 1.0) -> OpenRLHFReward:
-        """`reward_func` of OpenRLHF (written from its documentation)."""
+        """Return `reward_func` of OpenRLHF (after its documentation)."""
         return OpenRLHFReward(self.metric, self, scale)
 
     def __repr__(self) -> str:
@@ -206,7 +259,5 @@ def _one_size(rows: Sequence[Sequence[str]], what: str) -> int:
     """The number of texts that every segment has."""
     sizes = {len(row) for row in rows}
     if len(sizes) > 1 or any(isinstance(row, str) for row in rows):
-        raise TensorMTError(
-            f"segments have {sorted(sizes)} {what}: expected lists of as many texts for each"
-        )
+        raise TensorMTError(f"segments have {sorted(sizes)} {what}: expected lists of equal length")
     return sizes.pop() if sizes else 0

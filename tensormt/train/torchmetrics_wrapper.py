@@ -1,19 +1,18 @@
-"""The metrics as torchmetrics: update, compute, synchronised over processes, usable in Lightning.
+"""The metrics of the package as torchmetrics metrics, for distributed training and Lightning.
 
-    bleu = TorchScore("bleu")                      # any specification or metric of the package
+    bleu = TorchScore("bleu")                      # any name or metric of the package
     bleu.update(texts, refs); bleu.compute()       # texts [n], refs [n][R]
-    collection(parser="default")                   # a MetricCollection of all ten
+    collection(parser="default")                   # a MetricCollection of all metrics
 
-States are integers, so that the result does not depend on how segments were spread over processes
-and batches. Counts are summed as they are. Statistics that are not whole (BM's weights, kernels)
-are cut into words of a fixed-point number and each word is summed (tensormt.kernels.fixed_point).
+States are integers, so results do not depend on how segments are distributed over processes and
+batches. Counts are summed as they are; statistics that are not integers (BM's weights, kernels) are
+split into words of fixed-point numbers, which are summed (tensormt.kernels.fixed_point).
 
-Scores are on the scales of the package: BLEU and chrF count to 100, where torchmetrics' own count
-to 1; `TorchScore.scale` is the largest score.
+Scores have the scales of the package: BLEU and chrF range from 0 to 100, those of torchmetrics from
+0 to 1; `TorchScore.scale` is the largest score.
 
-NIST, NM and Zipf's weights need the counts of all references before the first score. Where the
-metric was not given them, the state keeps the tokens (as 64-bit content hashes) and `compute`
-counts and scores all of them at once.
+NIST, NM and Zipf weights need n-gram counts of all references. If the metric has none, the state
+contains the tokens (as 64-bit hashes), and `compute` counts and scores all of them.
 
 This is the only module that imports torchmetrics.
 """
@@ -36,30 +35,45 @@ from tensormt.kernels.fixed_point import from_words, to_words
 from tensormt.metric import Metric
 from tensormt.registry import METRICS, make
 from tensormt.text.tokens import TokenBatch
-from tensormt.train.naming import label
-from tensormt.train.text_reward import Source, text_segments
+from tensormt.train.naming import metric_label
+from tensormt.train.text_reward import TreeSourceLike, text_segments
 from tensormt.trees.batch import TreeBatch
 
 __all__ = ["TorchScore", "collection"]
 
-# what is kept where all tokens are needed: of hypotheses, and of references segment by segment
+# states of metrics without n-gram counts: tokens of hypotheses and of references by segment
 _PARTS = ("tokens", "lengths", "ref_tokens", "ref_lengths", "ref_numbers")
 
 
 class TorchScore(Base):
-    """A metric of the package as a torchmetrics metric; the corpus score is its value."""
+    """A metric of the package as a torchmetrics metric, whose value is the corpus score.
+
+    Args:
+        metric: Metric or its name.
+        parser: Source of trees for metrics on trees, as for `TextReward`.
+        kwargs: Arguments of `torchmetrics.Metric`.
+
+    Raises:
+        TensorMTError: If there is no such metric, or it needs trees without a parser.
+
+    >>> bleu = TorchScore("bleu")
+    >>> bleu.update(["the cat sat down"], [["the cat sat down"]])
+    >>> bleu.compute().round(decimals=6)
+    tensor(100., dtype=torch.float64)
+    """
 
     full_state_update = False
     is_differentiable = False
     plot_lower_bound: float = 0.0
 
-    def __init__(self, metric: Metric[Any] | str, parser: Source = None, **kwargs: Any) -> None:
-        """`parser` as for TextReward; kwargs are those of every torchmetrics metric."""
+    def __init__(
+        self, metric: Metric[Any] | str, parser: TreeSourceLike = None, **kwargs: Any
+    ) -> None:
         super().__init__(**kwargs)
         self.metric = make(metric) if isinstance(metric, str) else metric
         self.evaluator = Evaluator({self.metric.name: self.metric}, parser)
         self.scale = self.metric.scale
-        # collections share the states of metrics that look alike: names keep ours apart
+        # collections merge the states of metrics with equal states: unique names prevent this
         self._name = re.sub(r"\W+", "_", self.metric.signature.rpartition("|")[0])
         self._keeps = self.metric.needs_fit
         if self._keeps:
@@ -69,7 +83,7 @@ class TorchScore(Base):
             self.add_state(self._name, self._zeros(), dist_reduce_fx="sum")
 
     def __deepcopy__(self, memo: dict[int, Any]) -> TorchScore:
-        """A copy that shares what makes trees: a parser and its memory are large."""
+        """Return a copy that shares the source of trees, since a parser and its cache are large."""
         memo[id(self.evaluator.trees)] = self.evaluator.trees
         new = type(self).__new__(type(self))
         memo[id(self)] = new
@@ -77,7 +91,7 @@ class TorchScore(Base):
         return new
 
     def _zeros(self) -> Tensor:
-        """The state before the first update: words of as many statistics as the metric has."""
+        """The state before the first update: words of all statistics."""
         none = self.metric.reads.empty()
         return to_words(self.metric.statistics(none, [none])).sum(0)
 
@@ -86,9 +100,15 @@ class TorchScore(Base):
         preds: str | Sequence[str] | TokenBatch | TreeBatch,
         target: str | Sequence[str | Sequence[str]] | Sequence[TokenBatch] | Sequence[TreeBatch],
     ) -> None:
-        """Add n texts with their references [n][R] or [n]; or a batch with its R streams.
+        """Add segments.
 
-        One text may come as it is, with its reference or the list of them.
+        Args:
+            preds: n texts, one text, or a batch of tokens or trees.
+            target: References [n][R] or [n]; for one text, its reference or a list of them; for a
+                batch, R batches.
+
+        Raises:
+            TensorMTError: If texts and references do not align.
         """
         others: Any = target
         if isinstance(preds, str):
@@ -98,7 +118,7 @@ class TorchScore(Base):
         if isinstance(preds, TokenBatch | TreeBatch):
             hyp, refs = preds, list(others)
         elif isinstance(others, str):
-            raise TensorMTError(f"{len(preds)} texts but one reference: give one for each text")
+            raise TensorMTError(f"{len(preds)} texts but one reference: pass one for each text")
         else:
             rows = [[row] if isinstance(row, str) else row for row in others]
             texts = self.evaluator.prepare(text_segments(preds, rows), self.device)
@@ -111,7 +131,7 @@ class TorchScore(Base):
         setattr(self, self._name, state + words.sum(0).to(state.device))
 
     def _keep(self, hyp: Any, refs: Sequence[Any]) -> None:
-        """Keep the hashes of the tokens: of a segment's references one after the other."""
+        """Add the hashes of tokens to the state, references ordered by segment."""
         metric: Any = self.metric
         if metric.lowercase:
             hyp, refs = hyp.lowered, [ref.lowered for ref in refs]
@@ -125,12 +145,12 @@ class TorchScore(Base):
             getattr(self, f"{self._name}_{part}").append(value.to(self.device))
 
     def compute(self) -> Tensor:
-        """The corpus score, float64 []; 0 before the first segment."""
+        """Return the corpus score, float64 []; 0 before the first segment."""
         total = from_words(self._kept() if self._keeps else getattr(self, self._name))
         return torch.where(total[0] > 0, self.metric.score(total, segment=False), 0.0)
 
     def plot(self, val: Any = None, ax: Any = None) -> Any:
-        """The score, or a list of scores over time, drawn by torchmetrics (needs matplotlib)."""
+        """Plot the score, or a list of scores over time (needs matplotlib)."""
         return self._plot(val, ax)
 
     @property
@@ -144,12 +164,12 @@ class TorchScore(Base):
         return self.metric.scale
 
     def _kept(self) -> Tensor:
-        """The summed words of all segments kept, scored as one test set."""
+        """The summed words of all segments in the state, as one test set."""
         tokens, lengths, ref_tokens, ref_lengths, numbers = (self._joined(part) for part in _PARTS)
         if not lengths.shape[0]:
             return self._zeros().to(lengths.device)
         hyp = TokenBatch(tokens, lengths, None, "ids")
-        # one empty segment at the end stands for references that a segment lacks
+        # an empty segment at the end represents missing references
         flat = TokenBatch(
             ref_tokens, torch.cat([ref_lengths, ref_lengths.new_zeros(1)]), None, "ids"
         )
@@ -161,39 +181,52 @@ class TorchScore(Base):
         return to_words(self.metric.statistics(hyp, streams)).sum(0)
 
     def _joined(self, part: str) -> Tensor:
-        """A list state, or the tensor that synchronising made of it, as one tensor."""
+        """A list state, which synchronization may have concatenated, as one tensor."""
         state = getattr(self, f"{self._name}_{part}")
         none = torch.zeros(0, dtype=torch.int64, device=self.device)
         return state if isinstance(state, Tensor) else torch.cat([none, *state])
 
     def _sync_dist(self, *args: Any, **kwargs: Any) -> None:
-        """Synchronise; a process that saw no segment takes part with empty tensors of our type."""
+        """Synchronize; the state of a process without segments are empty int64 tensors."""
         for part in _PARTS if self._keeps else ():
             setattr(self, f"{self._name}_{part}", [self._joined(part)])
         super()._sync_dist(*args, **kwargs)
 
 
 def _hashed(batch: TokenBatch) -> TokenBatch:
-    """The batch with the content hashes of its tokens as their ids."""
+    """The batch with hashes of its tokens as ids."""
     tokens = batch.tokens.to(torch.int64) if batch.dictionary is None else batch.hashes
     return TokenBatch(tokens, batch.lengths, None, "ids")
 
 
 def collection(
-    metrics: Sequence[Metric[Any] | str] = tuple(METRICS), parser: Source = "default", **kwargs: Any
+    metrics: Sequence[Metric[Any] | str] = tuple(METRICS),
+    parser: TreeSourceLike = "default",
+    **kwargs: Any,
 ) -> MetricCollection:
-    """A MetricCollection of metrics (default: all), which share one memory of parses.
+    """Return a MetricCollection of metrics that share one parser and its cache.
 
-    Metrics go by what they were typed as, or by their name and options. Dots, which torch does not
-    take in names, become underscores: `tkm:decay=0.4` is found under `tkm:decay=0_4`.
+    Metrics have the names that were passed, or their name and options. Dots, which torch does not
+    allow in names, become underscores: `tkm:decay=0.4` has the key `tkm:decay=0_4`.
+
+    Args:
+        metrics: Metrics or their names; default: all metrics.
+        parser: Source of trees for metrics on trees, as for `TextReward`.
+        kwargs: Arguments of `torchmetrics.Metric`.
+
+    Raises:
+        TensorMTError: If a metric is given twice.
+
+    >>> sorted(collection(["bleu", "chrf"]).keys())
+    ['bleu', 'chrf']
     """
     made = [make(metric) if isinstance(metric, str) else metric for metric in metrics]
-    names = [m if isinstance(m, str) else label(m) for m in metrics]
+    names = [m if isinstance(m, str) else metric_label(m) for m in metrics]
     trees = Evaluator(dict(zip(names, made, strict=True)), parser).trees
     scores: dict[str, Any] = {}
     for name, metric in zip(names, made, strict=True):
         key = name.replace(".", "_")
         if key in scores:
-            raise TensorMTError(f"metric {name!r} is given twice: give metrics that differ")
+            raise TensorMTError(f"metric {name!r} is given twice: pass distinct metrics")
         scores[key] = TorchScore(metric, trees, **kwargs)
     return MetricCollection(scores, compute_groups=False)

@@ -1,6 +1,5 @@
 """command: `tensormt parse` and `tensormt train-parser`."""
 
-import argparse
 import io
 import json
 import os
@@ -12,10 +11,8 @@ from types import SimpleNamespace
 import pytest
 import tiny_parser
 
-from tensormt.command import parse
-from tensormt.command import train_parser as train
-from tensormt.command.main import main
-from tensormt.data.tree_files import cut
+from tensormt.command.main import build_parser, main
+from tensormt.data.tree_files import read_trees
 from tensormt.errors import TensorMTError
 from tensormt.parser import Parser
 from tensormt.trees.batch import TreeBatch
@@ -25,11 +22,7 @@ TREES = ["(TOP (S (NP (DT the) (NN dog)) (VP (VBD ran)) (. .)))", "(TOP (NP (NN 
 
 
 def run(*words):
-    parser = argparse.ArgumentParser()
-    subparsers = parser.add_subparsers()
-    parse.add(subparsers)
-    train.add(subparsers)
-    args = parser.parse_args([str(word) for word in words])
+    args = build_parser(words[:1]).parse_args([str(word) for word in words])
     return args.run(args)
 
 
@@ -108,7 +101,7 @@ def test_parse_says_what_is_wrong(tmp_path):
     with pytest.raises(TensorMTError, match=r"bad.txt, line 2: not UTF-8 text"):
         run("parse", bad)
     bad.write_bytes(b"good\n")
-    with pytest.raises(TensorMTError, match="there is no folder"):
+    with pytest.raises(TensorMTError, match="the folder"):
         run("parse", bad, "-o", tmp_path / "none" / "a.ptb")
 
 
@@ -154,10 +147,12 @@ def test_dependencies_are_written_as_conllu(tmp_path, capsys):
         target = tmp_path / f"{name}.conllu"
         assert run("parse", tmp_path / f"{name}.txt", "-o", target, *own, "-q") == 0
         trees = Parser.load(tmp_path / "tiny", lang="de").parse(lines)
-        read = TreesAsText("conllu")(cut(str(target)))
+        read = TreesAsText("conllu")(read_trees(str(target)))
         assert read.to_heads() == trees.to_heads()
         assert read.to_relations() == trees.to_relations()
-        with pytest.raises(TensorMTError, match="brackets cannot hold: write --format conllu"):
+        with pytest.raises(
+            TensorMTError, match="cannot be written as brackets: use --format conllu"
+        ):
             run("parse", tmp_path / f"{name}.txt", *own, "--format", "brackets")
     (tmp_path / "ref2.txt").write_text("\n".join(text[:3]) + "\nNein\n")
     target = tmp_path / "ref2.conllu"

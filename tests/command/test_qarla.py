@@ -1,17 +1,16 @@
 """`tensormt qarla`: what it prints is what the library computes."""
 
-import argparse
 import json
 
 import pytest
 import torch
 
-from tensormt.command import qarla as command
+from tensormt.command.main import build_parser
 from tensormt.data.human_scores import read_jsonl
 from tensormt.errors import TensorMTError
 from tensormt.evaluator import Evaluator
-from tensormt.qarla.from_texts import bed_from_segments, is_papers_own
-from tensormt.qarla.summary import Options, make_report
+from tensormt.qarla.from_texts import is_paper_measure, similarity_tensors_from_segments
+from tensormt.qarla.summary import SummaryOptions, summarize
 
 ROWS = [
     {
@@ -45,9 +44,7 @@ def jsonl(tmp_path):
 
 
 def run(*words):
-    parser = argparse.ArgumentParser()
-    command.add(parser.add_subparsers())
-    args = parser.parse_args(["qarla", *map(str, words)])
+    args = build_parser(["qarla"]).parse_args(["qarla", *map(str, words)])
     assert args.run(args) == 0
 
 
@@ -56,11 +53,11 @@ def test_json_is_the_report(jsonl, capsys, tmp_path):
         "--subset", "short=poor,odd", "--triples", "all", "--literal")  # fmt: skip
     found = json.loads(capsys.readouterr().out)
     test = read_jsonl(jsonl)
-    ours = Evaluator([n for n in METRICS if not is_papers_own(n)])
-    bed = bed_from_segments(test, METRICS, ours)
+    ours = Evaluator([n for n in METRICS if not is_paper_measure(n)])
+    tensors = similarity_tensors_from_segments(test, METRICS, ours)
     human = {name: torch.from_numpy(table) for name, table in test.human.items()}
-    options = Options("all", leave_one_out=False, exclude=("rouge1",))
-    expected = make_report(bed, test.systems, options, {"short": ["poor", "odd"]}, human)
+    options = SummaryOptions("all", leave_one_out=False, exclude=("rouge1",))
+    expected = summarize(tensors, test.systems, options, {"short": ["poor", "odd"]}, human)
     assert found["kings"] == expected.kings
     assert found["queens"] == expected.queens
     assert found["best"] == expected.best

@@ -66,7 +66,7 @@ def test_pandas():
         (7, [["a"]], "hyps must be a list of strings: got int"),
         (None, [["a"]], "hyps must be a list of strings: got NoneType"),
         (["a"], None, "refs must be a list of strings: got NoneType"),
-        (np.array("a"), [["a"]], "an array of no dimension"),
+        (np.array("a"), [["a"]], "a 0-dimensional array"),
         (np.array([["a"]]), [["a"]], "number 1: expected a string, got list"),
         (["a"], [[["a"]]], r"refs\[0\], number 1: expected a string, got list"),
         (["a"], [], "no reference given"),

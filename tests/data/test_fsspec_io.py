@@ -7,7 +7,14 @@ import uuid
 import fsspec
 import pytest
 
-from tensormt.data.fsspec_io import BLOCK, fetched, filesystem, open_input, replace, stored
+from tensormt.data.fsspec_io import (
+    BLOCK,
+    atomic_upload,
+    filesystem,
+    local_copy,
+    move_into_place,
+    open_input,
+)
 from tensormt.errors import TensorMTError
 
 BYTES = random.Random(1).randbytes(BLOCK + 12_345)
@@ -70,7 +77,7 @@ def test_a_stored_file_is_there_whole_or_not_at_all(place):
     before = {}
     for number, fails in enumerate((True, False, True, False)):
         try:
-            with stored(path) as local:
+            with atomic_upload(path) as local:
                 local.write_bytes(b"half")
                 shown = {k: v for k, v in lying(place).items() if not k.endswith(".tmp/file")}
                 assert shown == before
@@ -87,20 +94,20 @@ def test_a_stored_file_is_there_whole_or_not_at_all(place):
 def test_a_file_that_cannot_be_stored(tmp_path):
     (tmp_path / "file").write_text("in the way")
     path = str(tmp_path / "file" / "below")
-    with pytest.raises(TensorMTError) as caught, stored(path) as local:
+    with pytest.raises(TensorMTError) as caught, atomic_upload(path) as local:
         local.write_text("")
     assert str(caught.value).startswith(f"{path} cannot be written: ")
 
 
 def test_a_fetched_file_is_local(place):
     put(f"{place}/file", BYTES)
-    with fetched(f"{place}/file") as local:
+    with local_copy(f"{place}/file") as local:
         assert local.read_bytes() == BYTES
         copied = str(local) != f"{place}/file"
     assert copied == place.startswith("memory")  # nothing here is copied, nothing copied is kept
     assert local.exists() != copied
     with pytest.raises(TensorMTError, match=r"^memory://absent cannot be read: "):
-        fetched("memory://absent").__enter__()
+        local_copy("memory://absent").__enter__()
 
 
 def test_the_first_of_two_replaces_for_both(place):
@@ -109,8 +116,8 @@ def test_the_first_of_two_replaces_for_both(place):
     put(f"{place}/target", b"old")
     system, inner = fsspec.core.url_to_fs(place)
     for _ in range(2):
-        replace(system, f"{inner}/fresh", f"{inner}/target")
+        move_into_place(system, f"{inner}/fresh", f"{inner}/target")
         assert lying(place) == {"target": b"new"}
     system.rm(f"{inner}/target")
     with pytest.raises(FileNotFoundError):
-        replace(system, f"{inner}/fresh", f"{inner}/target")
+        move_into_place(system, f"{inner}/fresh", f"{inner}/target")

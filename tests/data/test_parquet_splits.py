@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tensormt.data import parquet_splits
-from tensormt.data.parquet_splits import batches, open_parquet, parts
-from tensormt.data.shard_reader import Columns, InvalidRow, digest, records
-from tensormt.data.shards import cut
+from tensormt.data.parquet_splits import open_parquet, read_batches, split_file
+from tensormt.data.shard_reader import Columns, read_records
+from tensormt.data.shards import cut_files
 from tensormt.errors import TensorMTError
 
 SCHEMA = pa.schema([("n", pa.int64()), ("refs", pa.list_(pa.string())), ("mt", pa.string())])
@@ -36,23 +36,23 @@ def write(path, groups):
     return rows
 
 
-def read(path, some):
+def read(path, some, **options):
     with open_parquet(str(path)) as file:
-        return [
-            row
-            for part in some
-            for batch in batches(
-                file, range(part.start, part.stop), SCHEMA.names, part.skip or 0, part.rows
-            )
-            for row in batch.to_pylist()
-        ]
+        found = []
+        for part in some:
+            groups = range(part.start, part.stop)
+            for batch in read_batches(
+                file, groups, SCHEMA.names, part.skip or 0, part.rows, **options
+            ):
+                found += batch.to_pylist()
+        return found
 
 
 @given(st.lists(st.integers(1, 60), max_size=5), st.integers(1, 9000))
 def test_every_row_has_one_part(tmp_path_factory, groups, size):
     path = tmp_path_factory.mktemp("groups") / "a.parquet"
     rows = write(path, groups)
-    found = parts(str(path), size)
+    found = split_file(str(path), size)
     assert read(path, found) == rows
     assert [part.first for part in found] == [
         sum(part.rows for part in found[:k]) for k in range(len(found))
@@ -70,18 +70,16 @@ def test_every_row_has_one_part(tmp_path_factory, groups, size):
 
 
 @pytest.mark.parametrize("number", [1, 2, 3, 7])
-def test_one_group_in_so_many_parts(tmp_path, number, monkeypatch):
-    monkeypatch.setattr(
-        parquet_splits, "_BATCH", 64
-    )  # cuts lie within batches, and batches within cuts
+def test_one_group_in_so_many_parts(tmp_path, number):
+    """With small batches, parts end within batches, and batches within parts."""
     path = tmp_path / "a.parquet"
     rows = write(path, [1000])
     weight = pq.read_metadata(path).row_group(0).total_byte_size
-    found = parts(str(path), weight // number)
+    found = split_file(str(path), weight // number)
     assert len(found) == number
-    assert read(path, found) == rows
+    assert read(path, found, batch_rows=64) == rows
     for part in found:
-        assert read(path, [part]) == rows[part.first : part.first + part.rows]
+        assert read(path, [part], batch_rows=64) == rows[part.first : part.first + part.rows]
 
 
 def test_groups_that_are_not_heavy_are_left_as_they_were(tmp_path):
@@ -96,7 +94,7 @@ def test_groups_that_are_not_heavy_are_left_as_they_were(tmp_path):
             if sum(weights[start:stop]) >= size or stop == 9:
                 expected.append((start, stop, None))
                 start = stop
-        assert [(p.start, p.stop, p.skip) for p in parts(str(path), size)] == expected
+        assert [(p.start, p.stop, p.skip) for p in split_file(str(path), size)] == expected
 
 
 def test_a_group_is_never_held_whole(tmp_path, monkeypatch):
@@ -118,60 +116,10 @@ def test_a_group_is_never_held_whole(tmp_path, monkeypatch):
     monkeypatch.setattr(parquet_splits, "open_input", opened)
     with open_parquet(str(path)) as file:
         found = [
-            text for b in batches(file, [0], ["mt"], 2500, 100) for text in b["mt"].to_pylist()
+            text for b in read_batches(file, [0], ["mt"], 2500, 100) for text in b["mt"].to_pylist()
         ]
     assert found == noise[2500:2600]
     assert max(asked) <= 5 << 20 < path.stat().st_size // 2
-
-
-def test_bad_rows_have_their_numbers_in_the_file(tmp_path):
-    path = tmp_path / "a.parquet"
-    rows = [*made(40), {"n": 40, "refs": ["x"], "mt": None}, *made(300)]
-    rows[250] = {"n": 1, "refs": [" ", None], "mt": "x"}
-    with pq.ParquetWriter(path, SCHEMA) as writer:
-        for some in (rows[:20], rows[20:]):
-            writer.write_table(pa.Table.from_pylist(some, SCHEMA))
-    columns = Columns("mt", ("refs",), None, "n")
-    good = [k for k, row in enumerate(rows) if k not in (40, 250) and any(row["refs"])]
-    for size in (100, 300, 1000, 10**6):
-        found = [row for shard in cut([str(path)], size) for row in records(shard, columns)]
-        bad = {k: row.message for k, row in enumerate(found) if isinstance(row, InvalidRow)}
-        assert bad[40] == f"{path}, row 41: the row has no 'mt'"
-        assert bad[250] == f"{path}, row 251: the row has no reference that is not empty"
-        assert [k for k in range(len(rows)) if k not in bad] == good
-        assert [found[k].id for k in good] == [rows[k]["n"] for k in good]
-
-
-def test_the_digest_of_a_part_sees_its_rows_alone(tmp_path):
-    path, columns = tmp_path / "a.parquet", Columns("mt", ("refs",))
-
-    def digests(rows):
-        pq.write_table(pa.Table.from_pylist(rows, SCHEMA), path)
-        return [digest(shard, columns) for shard in cut([str(path)], 2000)]
-
-    rows = made(600)
-    before = digests(rows)
-    assert len(before) > 3
-    assert digests(rows) == before
-    assert len(set(before)) == len(before)
-    rows[3] = rows[3] | {"mt": "text 4"}  # as long as before
-    assert [a == b for a, b in zip(before, digests(rows), strict=True)] == [False] + [True] * (
-        len(before) - 1
-    )
-    rows[3] = made(4)[3] | {"n": 77}  # a column that is not read
-    assert digests(rows) == before
-
-
-def test_the_digest_while_reading_is_the_digest_alone(tmp_path):
-    import hashlib
-
-    path, columns = tmp_path / "a.parquet", Columns("mt", ("refs",))
-    write(path, [300, 20, 20])
-    for shard in cut([str(path)], 3000):
-        own = hashlib.blake2b(digest_size=16)
-        for _ in records(shard, columns, own):
-            pass
-        assert own.hexdigest() == digest(shard, columns)
 
 
 def test_a_damaged_group_is_one_sentence(tmp_path):
@@ -181,6 +129,6 @@ def test_a_damaged_group_is_one_sentence(tmp_path):
     data = bytearray(path.read_bytes())
     data[chunk.data_page_offset : chunk.data_page_offset + 200] = b"\xff" * 200
     path.write_bytes(data)
-    *_, last = cut([str(path)], 4000)
+    *_, last = cut_files([str(path)], 4000)
     with pytest.raises(TensorMTError, match=r"a.parquet cannot be read"):
-        list(records(last, Columns("mt", ("refs",))))
+        list(read_records(last, Columns("mt", ("refs",))))

@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tensormt.data.row_text import counted, joined, numerals, strings, text_of
+from tensormt.data.row_text import (
+    integer_column,
+    join_columns,
+    number_column,
+    text_column,
+    to_bytes,
+)
 
 floats = st.one_of(
     st.floats(),
@@ -20,17 +26,17 @@ floats = st.one_of(
 @pytest.mark.parametrize("written", [repr, json.dumps])
 @given(st.lists(floats, max_size=20))
 def test_numbers_are_written_as_python_writes_them(written, values):
-    assert numerals(values, written).to_pylist() == [written(value) for value in values]
+    assert number_column(values, written).to_pylist() == [written(value) for value in values]
 
 
 @given(st.lists(st.tuples(st.text(), floats), max_size=8))
 def test_rows_stand_side_by_side(rows):
     names = [name for name, _ in rows]
-    values = numerals([value for _, value in rows], repr)
-    places = counted(range(9, 9 + len(rows)))
-    column = joined(places, " <", strings(names), ": ", values, ">\n")
+    values = number_column([value for _, value in rows], repr)
+    places = integer_column(range(9, 9 + len(rows)))
+    column = join_columns(places, " <", text_column(names), ": ", values, ">\n")
     expected = [f"{place} <{name}: {value!r}>\n" for place, (name, value) in enumerate(rows, 9)]
     assert column.to_pylist() == expected
-    assert text_of(column) == "".join(expected).encode()
-    assert text_of(column[2:5]) == "".join(expected[2:5]).encode()
-    assert text_of(joined(column, column)) == "".join(row * 2 for row in expected).encode()
+    assert to_bytes(column) == "".join(expected).encode()
+    assert to_bytes(column[2:5]) == "".join(expected[2:5]).encode()
+    assert to_bytes(join_columns(column, column)) == "".join(row * 2 for row in expected).encode()

@@ -15,7 +15,7 @@ from tensormt.data.shard_writer import (
     read_columns,
     read_footer,
     read_json,
-    sweep,
+    remove_temporary_files,
     write_json,
 )
 from tensormt.errors import TensorMTError
@@ -32,8 +32,8 @@ ROWS = st.lists(
 )
 
 
-def write(path, rows, step, footer):
-    with ScoreFile(str(path), FIELDS) as file:
+def write(path, rows, step, footer, **options):
+    with ScoreFile(str(path), FIELDS, **options) as file:
         for start in range(0, len(rows), step):
             part = rows[start : start + step]
             file.add({name: [row[k] for row in part] for k, name in enumerate(FIELDS)})
@@ -54,9 +54,7 @@ def read(path):
 def test_what_is_written_is_read(tmp_path_factory, rows, step, form):
     folder = tmp_path_factory.mktemp("scores")
     path, footer = folder / f"a.{form}", {"rows": len(rows), "é": [[1, 2], None, 0.1]}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(shard_writer, "_ROWS", 7)  # several row groups
-        write(path, rows, step, footer)
+    write(path, rows, step, footer, group_rows=7)
     assert read(path) == rows
     assert [math.copysign(1, row[2]) for row in read(path) if row[2] is not None] == [
         math.copysign(1, row[2]) for row in rows if row[2] is not None
@@ -103,7 +101,7 @@ def test_old_scores_never_meet_new_facts(tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(shard_writer, "replace", killed)
+        patch.setattr(shard_writer, "move_into_place", killed)
         with pytest.raises(KeyboardInterrupt):
             write(path, [(2, "new", 1.0)], 1, {"run": 2})
     assert not path.exists()
@@ -118,9 +116,9 @@ def test_what_others_wrote_is_not_ours(tmp_path):
     (tmp_path / "d.jsonl").write_text("{}\n")
     (tmp_path / "d.jsonl.footer").write_text("[1")
     for name in ("a.parquet", "b.parquet", "c.jsonl", "d.jsonl"):
-        with pytest.raises(TensorMTError, match=rf"{name} was not written by score-files: name"):
+        with pytest.raises(TensorMTError, match=rf"{name} was not written by score-files: choose"):
             read_footer(str(tmp_path / name))
-    with pytest.raises(TensorMTError, match=r"absent.parquet is gone"):
+    with pytest.raises(TensorMTError, match=r"absent.parquet is missing"):
         read_columns(str(tmp_path / "absent.parquet"))
 
 
@@ -143,6 +141,6 @@ def test_sweeping_takes_temporary_files_alone(tmp_path):
         (tmp_path / name).write_text("")
     (tmp_path / "inner").mkdir()
     (tmp_path / "inner" / ".c.tmp").write_text("")
-    sweep(str(tmp_path))
+    remove_temporary_files(str(tmp_path))
     left = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*"))
     assert left == sorted([*names[1:], "inner", "inner/.c.tmp"])

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tensormt.data.shard_reader import Columns, InvalidRow, digest, records
-from tensormt.data.shards import cut, find, place
+from tensormt.data.shard_reader import Columns, read_records
+from tensormt.data.shards import cut_files, find_files, row_location
 from tensormt.errors import TensorMTError
 
 TEXTS = st.text(st.characters(blacklist_categories=["Cs", "Cc", "Zl", "Zp"]), max_size=12)
 
 
 def read(shards, columns=None):
-    return [row for shard in shards for row in records(shard, columns or Columns())]
+    return [row for shard in shards for row in read_records(shard, columns or Columns())]
 
 
 @given(st.lists(TEXTS, min_size=1, max_size=20), st.integers(1, 300), st.booleans(), st.booleans())
@@ -29,7 +29,7 @@ def test_every_line_has_one_owner(tmp_path_factory, texts, size, end, mark):
     cells = [f"{text}\tr{k}" for k, text in enumerate(texts)]
     body = "\n".join(["hypothesis\treference", *cells]) + ("\n" if end else "")
     (folder / "b.tsv").write_text(body, "utf-8", newline="")
-    shards = cut(find([folder]), size)
+    shards = cut_files(find_files([folder]), size)
     assert [row.hyp for row in read(shards)] == texts * 2
     assert [row.refs[0] for row in read(shards)][len(texts) :] == [
         f"r{k}" for k in range(len(texts))
@@ -51,30 +51,11 @@ def test_row_groups_are_shared_out(tmp_path_factory, groups, size):
             writer.write_table(pa.Table.from_pylist(some, schema))
             expected += [(row["mt"], row["refs"], row["key"]) for row in some]
             count += rows
-    shards = cut(find([str(path)]), size)
+    shards = cut_files(find_files([str(path)]), size)
     found = read(shards, Columns("mt", ("refs",), None, "key"))
     assert [(row.hyp, row.refs, row.id) for row in found] == expected
     assert sum(shard.rows for shard in shards) == count
-    assert place(shards[-1], 0) == f"{path}, row {shards[-1].first + 1}"
-
-
-def test_places_of_bad_rows(tmp_path):
-    lines = [json.dumps({"hypothesis": "x" * (k % 7), "reference": "y"}) for k in range(40)]
-    lines[29] = "[1]"
-    lines[30] = json.dumps({"hypothesis": 5, "reference": "y"})
-    path = tmp_path / "a.jsonl"
-    path.write_text("\n".join(lines))
-    for size in range(40, 400, 33):
-        bad = [row.message for row in read(cut([str(path)], size)) if isinstance(row, InvalidRow)]
-        assert bad == [
-            f"{path}, line 30: expected a JSON object, found '[1]'",
-            f"{path}, line 31: 'hypothesis' must be a string",
-        ]
-    table = tmp_path / "b.tsv"
-    table.write_text("hypothesis\treference\n" + "a\tb\n" * 9 + "a\n" + "a\tb\n" * 9)
-    for size in (7, 25, 60, 1000):
-        (bad,) = [row for row in read(cut([str(table)], size)) if isinstance(row, InvalidRow)]
-        assert bad.message == f"{table}, line 11: 1 columns, the head has 2"
+    assert row_location(shards[-1], 0) == f"{path}, row {shards[-1].first + 1}"
 
 
 def test_packed_files_are_one_shard_and_folders_are_searched(tmp_path):
@@ -85,47 +66,13 @@ def test_packed_files_are_one_shard_and_folders_are_searched(tmp_path):
     (tmp_path / "data" / "a.jsonl").write_bytes(line)
     (tmp_path / "data" / "_SUCCESS").write_bytes(b"")
     (tmp_path / "data" / ".c.jsonl").write_bytes(b"hidden")
-    found = find([tmp_path / "data"])
+    found = find_files([tmp_path / "data"])
     assert found == [str(tmp_path / "data" / "a.jsonl"), str(inner / "b.jsonl.gz")]
-    assert find([str(tmp_path / "data" / "*.jsonl")]) == found[:1]
-    assert len(read(cut(found, 10))) == 51
-    assert len(cut(found[1:], 10)) == 1
+    assert find_files([str(tmp_path / "data" / "*.jsonl")]) == found[:1]
+    assert len(read(cut_files(found, 10))) == 51
+    assert len(cut_files(found[1:], 10)) == 1
     with pytest.raises(TensorMTError, match=r"expected a \.parquet"):
-        find([tmp_path / "data" / "_SUCCESS"])
+        find_files([tmp_path / "data" / "_SUCCESS"])
     (inner / "b.jsonl.gz").write_bytes(gzip.compress(line * 50)[:-20])
     with pytest.raises(TensorMTError, match=r"b.jsonl.gz cannot be read"):
-        read(cut(found, 10))
-
-
-def test_the_digest_sees_what_is_read(tmp_path):
-    path = tmp_path / "a.jsonl"
-    line = '{"hypothesis": "a", "references": ["b"]}\n'
-    path.write_text(line * 40)
-    before = [digest(shard, Columns()) for shard in cut([str(path)], 500)]
-    path.write_text(line * 20 + line.replace("a", "c", 1).replace("c", "a", 1) * 19 + line.upper())
-    after = [digest(shard, Columns()) for shard in cut([str(path)], 500)]
-    assert [one == two for one, two in zip(before, after, strict=True)] == [True] * (
-        len(before) - 1
-    ) + [False]
-    tables = []
-    for word in ("x", "y"):
-        table = pa.table({"hypothesis": ["a", word], "reference": ["b", "b"]})
-        pq.write_table(table, tmp_path / "a.parquet", row_group_size=1)
-        shards = cut([str(tmp_path / "a.parquet")], 1)
-        tables.append([digest(shard, Columns()) for shard in shards])
-    assert [one == two for one, two in zip(*tables, strict=True)] == [True, False]
-
-
-def test_columns_that_are_not_there(tmp_path):
-    pq.write_table(pa.table({"a": ["x"], "n": [1]}), tmp_path / "a.parquet")
-    (tmp_path / "b.tsv").write_text("a\tn\nx\t1\n")
-    for name in ("a.parquet", "b.tsv"):
-        (shard,) = cut([str(tmp_path / name)], 100)
-        with pytest.raises(TensorMTError, match=rf"{name} has no column 'hypothesis': it has a, n"):
-            list(records(shard, Columns()))
-    (shard,) = cut([str(tmp_path / "a.parquet")], 100)
-    (row,) = records(shard, Columns("n", ("a",)))
-    assert row == InvalidRow(f"{tmp_path / 'a.parquet'}, row 1: 'n' must be a string")
-    (tmp_path / "c.parquet").write_text("no Parquet")
-    with pytest.raises(TensorMTError, match=r"c.parquet cannot be read as Parquet"):
-        cut([str(tmp_path / "c.parquet")], 100)
+        read(cut_files(found, 10))

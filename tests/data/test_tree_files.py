@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from tensormt.command.main import main
-from tensormt.data.tree_files import cut, form
+from tensormt.data.tree_files import read_trees, tree_format
 from tensormt.errors import TensorMTError
 from tensormt.trees.batch import TreeBatch
 from tensormt.trees.sources import TreesAsText
@@ -27,7 +27,7 @@ A, B, C = sentence(0, 1), sentence(2, 0, mark="b"), sentence(0, mark="c")
 
 def segments(path, rule="sentence"):
     """Words and heads of each segment."""
-    trees = TreesAsText("conllu")(cut(str(path), rule))
+    trees = TreesAsText("conllu")(read_trees(str(path), rule))
     return trees.to_heads()
 
 
@@ -46,7 +46,7 @@ def segments(path, rule="sentence"):
 )
 def test_forms_by_suffix_or_content(tmp_path, name, text, expected):
     (tmp_path / name).write_text(text)
-    assert form(str(tmp_path / name)) == expected
+    assert tree_format(str(tmp_path / name)) == expected
 
 
 @pytest.mark.parametrize(
@@ -78,12 +78,12 @@ def test_a_file_of_counts(tmp_path):
     )
     counts.write_text("2\n")
     with pytest.raises(TensorMTError, match=r"counts 2 sentences, .*a.conllu has 3"):
-        cut(str(path), str(counts))
+        read_trees(str(path), str(counts))
     counts.write_text("2\nx\n")
     with pytest.raises(TensorMTError, match="line 2: expected the number of sentences"):
-        cut(str(path), str(counts))
+        read_trees(str(path), str(counts))
     with pytest.raises(TensorMTError, match="newdok cannot be read"):
-        cut(str(path), "newdok")
+        read_trees(str(path), "newdok")
 
 
 def test_numbered_segments_may_be_empty(tmp_path):
@@ -93,11 +93,13 @@ def test_numbered_segments_may_be_empty(tmp_path):
     path.write_text("# segments = 2\n")
     assert segments(path)[0] == [[], []]
     path.write_text(f"# segments = 1\n# sent_id = 2\n{A}\n")
-    with pytest.raises(TensorMTError, match=r"a.conllu, line 1: sent_id '2' is no number from 1"):
-        cut(str(path))
+    with pytest.raises(
+        TensorMTError, match=r"a.conllu, line 1: sent_id '2' is not a number from 1"
+    ):
+        read_trees(str(path))
     path.write_text(f"# segments = 1\n{A}\n")
     with pytest.raises(TensorMTError, match="has no '# sent_id'"):
-        cut(str(path))
+        read_trees(str(path))
 
 
 BAD = [

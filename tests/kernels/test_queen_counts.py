@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 import torch
-from qarla.beds import members, random_bed, real, triples_of
+from qarla.similarity_samples import members, random_similarities, real, triples_of
 
 from tensormt.kernels import queen_counts
 from tensormt.kernels.queen_counts import TRIPLES
@@ -22,7 +22,7 @@ def passed(to_models, mm, models, metrics, triples, without=None):
 @pytest.mark.parametrize("triples", TRIPLES)
 @pytest.mark.parametrize("ragged", [False, True])
 def test_counts_of_all_sets(triples, ragged):
-    am, mm, _, models, peers = random_bed(7, ragged)
+    am, mm, _, models, peers = random_similarities(7, ragged)
     weight = queen_counts.triple_weights(peers, models, triples)
     counts = queen_counts.set_counts(am, mm, weight, triples, 8)
     without = queen_counts.set_counts_without_each(am, mm, weight, triples, 8)
@@ -40,7 +40,7 @@ def test_counts_of_all_sets(triples, ragged):
 @pytest.mark.parametrize("triples", TRIPLES)
 def test_triples_without_the_candidate(triples):
     """Where the candidates are the models, a candidate is compared with the others only."""
-    _, mm, _, models, _ = random_bed(8, ragged=True)
+    _, mm, _, models, _ = random_similarities(8, ragged=True)
     weight = queen_counts.triple_weights(models, models, triples)
     weight = queen_counts.without_each(weight, triples)
     counts = queen_counts.set_counts(mm, mm, weight, triples, 8)

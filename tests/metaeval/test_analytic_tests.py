@@ -17,14 +17,16 @@ def rows(seed, count, n):
 
 def test_fisher_equals_scipy():
     human, metric = rows(1, 2, 15)
-    found = metaeval.theory("pearson", human, human + metric, 0.9)
+    found = metaeval.correlation_test("pearson", human, human + metric, 0.9)
     peer = scipy.stats.pearsonr(human, human + metric)
     assert found.p == pytest.approx(peer.pvalue)
     interval = peer.confidence_interval(0.9)
     assert (found.low, found.high) == pytest.approx((interval.low, interval.high))
     gap = torch.tensor([float("nan")], dtype=torch.float64)
-    longer = metaeval.theory("pearson", torch.cat([human, gap]), torch.cat([human + metric, gap]))
-    assert longer == metaeval.theory("pearson", human, human + metric)
+    longer = metaeval.correlation_test(
+        "pearson", torch.cat([human, gap]), torch.cat([human + metric, gap])
+    )
+    assert longer == metaeval.correlation_test("pearson", human, human + metric)
 
 
 def test_rank_correlations_by_hand():
@@ -32,7 +34,7 @@ def test_rank_correlations_by_hand():
     human = torch.tensor([1.0, 2, 3, 4, 5], dtype=torch.float64)
     metric = torch.tensor([2.0, 1, 4, 3, 5], dtype=torch.float64)
     for name, value, spread in (("spearman", 0.8, 1.06 / 2), ("tau_b", 0.6, 0.437)):
-        found = metaeval.theory(name, human, metric)
+        found = metaeval.correlation_test(name, human, metric)
         width = 1.959963984540054 * math.sqrt(spread)
         assert found.low == pytest.approx(math.tanh(math.atanh(value) - width))
         assert found.high == pytest.approx(math.tanh(math.atanh(value) + width))
@@ -40,10 +42,10 @@ def test_rank_correlations_by_hand():
 
 def test_where_theory_says_nothing():
     human = rows(1, 1, 9)[0]
-    assert metaeval.theory("accuracy", human, human).p is None
-    assert metaeval.theory("pearson", human[:3], human[:3]).p is None
-    assert metaeval.theory("pearson", human, torch.ones_like(human)).low is None
-    assert metaeval.theory("pearson", human, 2 * human).high == pytest.approx(1)
+    assert metaeval.correlation_test("accuracy", human, human).p is None
+    assert metaeval.correlation_test("pearson", human[:3], human[:3]).p is None
+    assert metaeval.correlation_test("pearson", human, torch.ones_like(human)).low is None
+    assert metaeval.correlation_test("pearson", human, 2 * human).high == pytest.approx(1)
 
 
 def test_williams_by_hand():

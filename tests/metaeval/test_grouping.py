@@ -1,4 +1,4 @@
-"""Pooled pairs, least gaps, and resamples as weights, against plain loops over copies."""
+"""Groupings, pooled pairs, least gaps and bootstrap weights, against plain loops."""
 
 import itertools
 
@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 import scipy.stats
 import torch
+from metaeval.score_samples import tied
+from pretend import Away, Watch, home
 
 from tensormt import metaeval
 from tensormt.errors import TensorMTError
 
-
-def tied(seed, shape, levels=6):
-    return torch.from_numpy(np.random.default_rng(seed).integers(0, levels, shape) / 7.0 - 0.4)
+NAN = float("nan")
 
 
 FORMULAS = {
@@ -44,12 +44,12 @@ def pooled(human, metric, least_gap=0.0, times=None):
 @pytest.mark.parametrize("name", FORMULAS)
 def test_pooled_pairs_as_in_wmt(name):
     human, metric = tied(1, (5, 9)), tied(2, (5, 9), 4)
-    found = metaeval.agreement(human, metric, name, "pooled").item()
+    found = metaeval.correlate(human, metric, name, "pooled").item()
     assert found == pytest.approx(FORMULAS[name](**pooled(human, metric)), abs=1e-14)
-    found = metaeval.agreement(human, metric, name, "pooled", least_gap=0.25).item()
+    found = metaeval.correlate(human, metric, name, "pooled", least_gap=0.25).item()
     assert found == pytest.approx(FORMULAS[name](**pooled(human, metric, 0.25)), abs=1e-14)
     times = torch.from_numpy(np.random.default_rng(3).integers(0, 4, (2, 9)))
-    drawn = metaeval.agreement(human, metric, name, "pooled", segments=times)
+    drawn = metaeval.correlate(human, metric, name, "pooled", segments=times)
     for r in range(2):
         counts = pooled(human, metric, times=times[r].tolist())
         assert drawn[r].item() == pytest.approx(FORMULAS[name](**counts), abs=1e-14)
@@ -61,7 +61,7 @@ def test_a_weight_is_as_good_as_copies(name, grouping):
     """Where copies do no harm: scipy on the table with its segments repeated."""
     human, metric = tied(1, (3, 8)), tied(2, (3, 8), 9)
     times = torch.tensor([[0, 2, 1, 3, 0, 1, 1, 0], [1, 1, 1, 1, 1, 1, 1, 1]])
-    found = metaeval.agreement(human, metric, name, grouping, segments=times)
+    found = metaeval.correlate(human, metric, name, grouping, segments=times)
     tests = {
         "pearson": scipy.stats.pearsonr,
         "spearman": scipy.stats.spearmanr,
@@ -90,7 +90,7 @@ def test_a_segment_drawn_twice_is_not_compared_with_itself(name):
             right += times[i] * times[j] * ((h == 0) if tie else h * m > 0)
             total += times[i] * times[j]
         best = max(best, right / total)
-    found = metaeval.agreement(human, metric, name, "none", segments=torch.tensor([times]))
+    found = metaeval.correlate(human, metric, name, "none", segments=torch.tensor([times]))
     assert found.item() == pytest.approx(best, abs=1e-12)
 
 
@@ -99,13 +99,13 @@ def test_a_segment_drawn_twice_is_not_compared_with_itself(name):
 def test_once_each_changes_nothing(name, grouping):
     human, metric = tied(1, (4, 7)), tied(2, (4, 7), 9)
     human[1, 2] = float("nan")
-    whole = metaeval.agreement(human, metric, name, grouping)
+    whole = metaeval.correlate(human, metric, name, grouping)
     once = {
         "systems": torch.ones(2, 4, dtype=torch.int64),
         "segments": torch.ones(2, 7, dtype=torch.int64),
     }
     for key in ("systems", "segments"):
-        drawn = metaeval.agreement(human, metric, name, grouping, **{key: once[key]})
+        drawn = metaeval.correlate(human, metric, name, grouping, **{key: once[key]})
         torch.testing.assert_close(drawn, whole.expand(2), rtol=0, atol=1e-12)
 
 
@@ -113,8 +113,8 @@ def test_the_bootstrap_of_accuracy_is_not_biased_upwards():
     """Copies of a segment would be right ties: a bias of about (1 - acc) / N."""
     human, metric = tied(1, (1, 12), 10**6), tied(2, (1, 12), 10**6)
     times = torch.distributions.Multinomial(12, torch.ones(12)).sample((4000,)).to(torch.int64)
-    drawn = metaeval.agreement(human, metric, "accuracy", "none", segments=times)
-    whole = metaeval.agreement(human, metric, "accuracy", "none").item()
+    drawn = metaeval.correlate(human, metric, "accuracy", "none", segments=times)
+    whole = metaeval.correlate(human, metric, "accuracy", "none").item()
     assert drawn.mean().item() == pytest.approx(whole, abs=0.015)
 
 
@@ -123,12 +123,78 @@ def test_last_bits_break_no_ties():
     assert len(set(scores.mean(dim=1).tolist())) == 2
     means = metaeval.document_means(scores, torch.tensor([0, 0]), 1)
     assert means[0, 0] == means[1, 0]
-    assert metaeval.system_agreement(scores.mean(1), torch.ones(2), "accuracy") == 1
+    assert metaeval.correlate_systems(scores.mean(1), torch.ones(2), "accuracy") == 1
 
 
 def test_what_does_not_go_together():
     human = tied(1, (3, 4))
-    with pytest.raises(TensorMTError, match="'pooled' pools pairs, pearson has none"):
-        metaeval.agreement(human, human, "pearson", "pooled")
-    with pytest.raises(TensorMTError, match="a least gap is for counts of pairs"):
-        metaeval.agreement(human, human, "spearman", least_gap=1.0)
+    with pytest.raises(TensorMTError, match="'pooled' needs a statistic of pairs, pearson is not"):
+        metaeval.correlate(human, human, "pearson", "pooled")
+    with pytest.raises(TensorMTError, match="a least gap needs a statistic of pair counts"):
+        metaeval.correlate(human, human, "spearman", least_gap=1.0)
+
+
+def test_groupings_are_means_of_loops():
+    human, metric = tied(1, (5, 8)), tied(2, (5, 8))
+    human[0, 1] = human[4] = NAN
+    metric[2, 2] = NAN
+    real = ~(human.isnan() | metric.isnan())
+
+    def r(rows):
+        values = []
+        for h, m, kept in rows:
+            if kept.sum() > 1 and len(set(h[kept].tolist())) > 1 and len(set(m[kept].tolist())) > 1:
+                values.append(scipy.stats.pearsonr(h[kept], m[kept])[0])
+        return sum(values) / len(values)
+
+    by_system = r(zip(human, metric, real, strict=True))
+    by_segment = r(zip(human.T, metric.T, real.T, strict=True))
+    together = r([(human.flatten(), metric.flatten(), real.flatten())])
+    for grouping, expected in (
+        ("system", by_system),
+        ("segment", by_segment),
+        ("none", together),
+    ):
+        ours = metaeval.correlate(human, metric, "pearson", grouping).item()
+        assert ours == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", metaeval.STATISTICS)
+@pytest.mark.parametrize("grouping", ["segment", "system", "none"])
+def test_a_batch_of_tables_equals_a_loop(name, grouping):
+    human, metric = tied(1, (3, 4, 6)), tied(2, (3, 4, 6))
+    whole = metaeval.correlate(human, metric, name, grouping)
+    for k in range(3):
+        one = metaeval.correlate(human[k], metric[k], name, grouping)
+        torch.testing.assert_close(whole[k], one, rtol=0, atol=1e-13, equal_nan=True)
+
+
+@pytest.mark.parametrize("name", metaeval.STATISTICS)
+def test_everything_stays_on_the_device_without_waiting(name):
+    human, metric = tied(1, (4, 6)), tied(2, (4, 6))
+    with Watch() as watch:
+        there = metaeval.correlate(human.to("cuda"), metric.to("cuda"), name, "segment")
+    assert isinstance(there, Away)
+    assert torch.equal(home(there), metaeval.correlate(human, metric, name, "segment"))
+    assert watch.syncs == {}
+
+
+def test_documents_and_systems():
+    scores = torch.tensor([[1.0, 3.0, 5.0], [2.0, NAN, NAN]], dtype=torch.float64)
+    means = metaeval.document_means(scores, torch.tensor([0, 0, 1]), 2)
+    assert means.tolist()[0] == [2.0, 5.0]
+    assert means[1, 0] == 2.0
+    assert means[1, 1].isnan()
+    x, y = tied(1, (9,), 100), tied(2, (9,), 100)
+    expected = scipy.stats.pearsonr(x, y)[0]
+    assert metaeval.correlate_systems(x, y).item() == pytest.approx(expected, abs=1e-12)
+
+
+def test_wrong_names_and_shapes():
+    human = tied(1, (3, 4))
+    with pytest.raises(TensorMTError, match="statistic is 'r', expected pearson"):
+        metaeval.correlate(human, human, "r")
+    with pytest.raises(TensorMTError, match="grouping is 'all', expected"):
+        metaeval.correlate(human, human, "tau_b", "all")
+    with pytest.raises(TensorMTError, match=r"human scores are \[3, 4\], metric scores \[4, 3\]"):
+        metaeval.correlate(human, human.T)

@@ -3,20 +3,16 @@
 import itertools
 import math
 
-import numpy as np
 import pytest
 import torch
+from metaeval.score_samples import tied
 
 from tensormt import metaeval
 from tensormt.errors import TensorMTError
 from tensormt.metaeval.grouping import GROUPINGS, STATISTICS
-from tensormt.metaeval.permutation_test import exchange
+from tensormt.metaeval.permutation_test import pairwise_permutation
 
 NAN = float("nan")
-
-
-def tied(seed, shape, levels=6):
-    return torch.from_numpy(np.random.default_rng(seed).integers(0, levels, shape) / 7.0 - 0.4)
 
 
 HUMAN = tied(1, (5, 12))
@@ -33,12 +29,12 @@ def combinations():
 @pytest.mark.parametrize(("statistic", "grouping"), list(combinations()))
 @pytest.mark.parametrize("units", ["both", "systems", "segments"])
 def test_sums_equal_exchanged_tables(statistic, grouping, units):
-    found = exchange(HUMAN, METRICS, statistic, grouping, units, resamples=40)
+    found = pairwise_permutation(HUMAN, METRICS, statistic, grouping, units, resamples=40)
     real = ~(HUMAN.isnan() | METRICS.isnan().any(dim=0))
     human = HUMAN.masked_fill(~real, NAN)
 
     def table(one, other):
-        return metaeval.agreement(one, other, statistic, grouping)
+        return metaeval.correlate(one, other, statistic, grouping)
 
     for k, metric in enumerate(METRICS):
         expected = table(human, metric.masked_fill(~real, NAN))
@@ -83,7 +79,7 @@ def test_pairs_are_exchanged_one_by_one(statistic, grouping):
     for swap in itertools.product((False, True), repeat=9):
         gap = sum((b - a) if s else (a - b) for a, b, s in zip(*right, swap, strict=True)) / 9
         as_large += gap >= seen - 1e-12
-    found = exchange(human, metrics, statistic, grouping, "pairs", resamples=8000)
+    found = pairwise_permutation(human, metrics, statistic, grouping, "pairs", resamples=8000)
     assert found.differences()[0, 1].item() == pytest.approx(seen, abs=1e-12)
     assert found.p(two_sided=False)[0, 1].item() == pytest.approx(as_large / 512, abs=0.02)
 
@@ -92,23 +88,27 @@ def test_pairs_are_exchanged_one_by_one(statistic, grouping):
 @pytest.mark.parametrize("grouping", ["segment", "pooled"])
 def test_pairs_of_taus_keep_the_value(statistic, grouping):
     human, metrics = tied(7, (4, 9), 3), tied(8, (2, 4, 9), 5)
-    found = exchange(human, metrics, statistic, grouping, "pairs", resamples=20)
+    found = pairwise_permutation(human, metrics, statistic, grouping, "pairs", resamples=20)
     for k in range(2):
-        expected = metaeval.agreement(human, metrics[k], statistic, grouping)
+        expected = metaeval.correlate(human, metrics[k], statistic, grouping)
         torch.testing.assert_close(found.values[k], expected, rtol=0, atol=1e-12)
-    apart = exchange(human, metrics, statistic, grouping, "pairs", least_gap=0.2, resamples=20)
-    expected = metaeval.agreement(human, metrics[0], statistic, grouping, least_gap=0.2)
+    apart = pairwise_permutation(
+        human, metrics, statistic, grouping, "pairs", least_gap=0.2, resamples=20
+    )
+    expected = metaeval.correlate(human, metrics[0], statistic, grouping, least_gap=0.2)
     torch.testing.assert_close(apart.values[0], expected, rtol=0, atol=1e-12)
 
 
 def test_the_same_metric_twice_and_wrong_units():
-    found = exchange(HUMAN, METRICS[[0, 0]], "accuracy_ties", "segment", "pairs", resamples=50)
+    found = pairwise_permutation(
+        HUMAN, METRICS[[0, 0]], "accuracy_ties", "segment", "pairs", resamples=50
+    )
     assert found.p()[0, 1] == 1
     assert found.null.abs().max() < 1e-12
     with pytest.raises(TensorMTError, match="units is 'rows', expected both"):
-        exchange(HUMAN, METRICS, "pearson", units="rows")
+        pairwise_permutation(HUMAN, METRICS, "pearson", units="rows")
     with pytest.raises(TensorMTError, match="units 'pairs' are for tau_a"):
-        exchange(HUMAN, METRICS, "pearson", "segment", "pairs")
+        pairwise_permutation(HUMAN, METRICS, "pearson", "segment", "pairs")
 
 
 NULLS = [
@@ -133,7 +133,9 @@ def test_equally_good_metrics_differ_in_five_percent_of_cases(statistic, groupin
     for seed in range(50):
         human = (torch.randn(5, segments, generator=rng, dtype=torch.float64) * 1.5).round()
         noise = torch.randn(8, 5, segments, generator=rng, dtype=torch.float64)
-        found = exchange(human, human + noise, statistic, grouping, units, resamples=99, seed=seed)
+        found = pairwise_permutation(
+            human, human + noise, statistic, grouping, units, resamples=99, seed=seed
+        )
         p = found.p()
         alarms += sum(p[k, k + 1].item() <= 0.05 for k in range(0, 8, 2))
         cases += 4

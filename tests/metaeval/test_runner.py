@@ -1,4 +1,4 @@
-"""Whole meta-evaluations: rows and contests are the single calls, tables show them."""
+"""Meta-evaluations: rows and pairwise tests are those of the single functions."""
 
 import math
 
@@ -6,10 +6,10 @@ import pytest
 import torch
 
 from tensormt import metaeval
-from tensormt.errors import TensorMTError
-from tensormt.metaeval import format, runner
-from tensormt.metaeval.config import Plan
-from tensormt.metaeval.runner import measure, pairwise_tests
+from tensormt.metaeval import runner
+from tensormt.metaeval.config import Config
+from tensormt.metaeval.judged_sets import JudgedSet
+from tensormt.metaeval.runner import meta_evaluate, pairwise_tests
 from tensormt.metaeval.scores import Scores
 
 TRUTH = torch.randn(5, 12, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
@@ -19,29 +19,39 @@ METRICS = [Scores("STM-1", "s1", TRUTH), Scores("STM-2", "s2", NOISE), Scores("T
 DOCUMENTS = torch.arange(12) // 3, 4
 
 
+def sets(human, metrics, documents=DOCUMENTS, human_systems=None):
+    """A judged set for each human score by name."""
+    return [
+        JudgedSet("set", name, table, metrics, documents, [], human_systems)
+        for name, table in human.items()
+    ]
+
+
 def test_rows_are_the_single_agreements():
-    plan = runner.Plan(levels=("segment", "document", "system"), statistics=("pearson", "tau_b"))
-    rows = runner.measure(HUMAN, METRICS, plan, DOCUMENTS)
+    config = runner.Config(
+        levels=("segment", "document", "system"), statistics=("pearson", "tau_b")
+    )
+    rows = runner.meta_evaluate(sets(HUMAN, METRICS), config)
     assert len(rows) == 3 * 3 * 2
     for row in rows:
         table = METRICS[[m.name for m in METRICS].index(row.metric)].segments
         human = HUMAN["fluency"]
         if row.level == "system":
-            expected = metaeval.system_agreement(human.mean(1), table.mean(1), row.statistic)
+            expected = metaeval.correlate_systems(human.mean(1), table.mean(1), row.statistic)
         elif row.level == "document":
             sides = (metaeval.document_means(x, *DOCUMENTS) for x in (human, table))
-            expected = metaeval.agreement(*sides, row.statistic)
+            expected = metaeval.correlate(*sides, row.statistic)
         else:
-            expected = metaeval.agreement(human, table, row.statistic)
+            expected = metaeval.correlate(human, table, row.statistic)
         assert row.value == pytest.approx(expected.item())
         assert row.low is None
 
 
-def test_intervals_and_contests():
-    plan = runner.Plan(statistics=("pearson",), resamples=100)
-    rows = runner.measure(HUMAN, METRICS, plan, DOCUMENTS)
+def test_intervals_and_pairwise_tests():
+    config = runner.Config(statistics=("pearson",), resamples=100)
+    rows = runner.meta_evaluate(sets(HUMAN, METRICS), config)
     assert all(row.low <= row.value <= row.high for row in rows if row.level == "segment")
-    found = runner.pairwise_tests(HUMAN, METRICS, plan, DOCUMENTS)
+    found = runner.pairwise_tests(sets(HUMAN, METRICS), config)
     assert [(c.first, c.second) for c in found if c.level == "system"] == [
         ("STM-1", "STM-2"),
         ("STM-1", "TKM"),
@@ -50,36 +60,6 @@ def test_intervals_and_contests():
     best = next(c for c in found if (c.first, c.second, c.level) == ("STM-1", "TKM", "segment"))
     assert best.difference == pytest.approx(2 * rows[0].value)
     assert best.p < 0.05
-
-
-def test_wrong_plans():
-    with pytest.raises(TensorMTError, match="level 'word' is unknown"):
-        runner.measure(HUMAN, METRICS, runner.Plan(levels=("word",)), DOCUMENTS)
-    with pytest.raises(TensorMTError, match="human score 'x' has no value at all"):
-        runner.measure({"x": TRUTH * math.nan}, METRICS, runner.Plan(), DOCUMENTS)
-
-
-def test_tables():
-    rows = [
-        runner.Row("BLEU-1", "", "fluency", "segment", "pearson", 0.1261),
-        runner.Row("BLEU-2", "", "fluency", "segment", "pearson", 0.132, 0.1, 0.2),
-        runner.Row("STM-2", "", "fluency", "segment", "pearson", math.nan),
-        runner.Row("TKM", "", "fluency", "segment", "pearson", 0.065),
-    ]
-    assert format.by_order(rows).split("\n") == [
-        "fluency, segment level, pearson                  BLEU  STM    TKM",
-        "1                                               0.126",
-        "2                                0.132 [0.100, 0.200]    –",
-        "no order                                                    0.065",
-    ]
-    assert format.by_metric(rows).split("\n")[:2] == [
-        "fluency, segment level               pearson",
-        "BLEU-1                                 0.126",
-    ]
-    contest = runner.PairwiseTest("A", "B", "fluency", "segment", "pearson", 0.25, 0.001)
-    assert format.of_pairwise_tests([contest]).split("\n")[1].split() == [
-        "A", "-", "B", "fluency", "segment", "pearson", "+0.250", "0.0010",
-    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("test", ["permutation", "williams"])
@@ -91,26 +71,29 @@ def test_a_metric_without_scores_changes_nothing_for_the_others(test):
     nothing = torch.full_like(human, torch.nan)
     own, other = Scores("a", "a", first), Scores("b", "b", second)
     empty = Scores("c", "c", nothing, published=torch.arange(5, dtype=torch.float64))
-    plan = Plan(levels=("segment", "system"), statistics=("pearson",), test=test, permutations=40)
-    given = {"h": human}, (torch.arange(12), 12)
-    alone = pairwise_tests(given[0], [own, other], plan, given[1])
-    found = pairwise_tests(given[0], [own, other, empty], plan, given[1])
+    config = Config(
+        levels=("segment", "system"), statistics=("pearson",), test=test, permutations=40
+    )
+    documents = torch.arange(12), 12
+    alone = pairwise_tests(sets({"h": human}, [own, other], documents), config)
+    found = pairwise_tests(sets({"h": human}, [own, other, empty], documents), config)
     by_pair = {(c.first, c.second, c.level): c for c in found}
-    for contest in alone:
-        assert by_pair["a", "b", contest.level] == contest
+    for test_of_pair in alone:
+        assert by_pair["a", "b", test_of_pair.level] == test_of_pair
     for name in "ab":
         assert math.isnan(by_pair[name, "c", "segment"].difference)
         assert math.isnan(by_pair[name, "c", "segment"].p)
         assert 0 < by_pair[name, "c", "system"].p <= 1
 
 
-def test_published_scores_of_people_at_system_level():
+def test_published_human_scores_at_system_level():
     random = torch.Generator().manual_seed(4)
     human = torch.randn(5, 8, generator=random, dtype=torch.float64)
     own = Scores("a", "a", human + 1)
-    official = torch.tensor([3.0, 1.0, 2.0, 5.0, 4.0], dtype=torch.float64)
-    plan = Plan(levels=("system", "mean"), statistics=("pearson",))
-    system, mean = measure({"h": human}, [own], plan, (torch.arange(8), 8), {"h": official})
+    human_systems = torch.tensor([3.0, 1.0, 2.0, 5.0, 4.0], dtype=torch.float64)
+    config = Config(levels=("system", "mean"), statistics=("pearson",))
+    judged = sets({"h": human}, [own], (torch.arange(8), 8), human_systems)
+    system, mean = meta_evaluate(judged, config)
     assert mean.value == pytest.approx(1)
-    expected = float(torch.corrcoef(torch.stack([official, human.mean(1)]))[0, 1])
+    expected = float(torch.corrcoef(torch.stack([human_systems, human.mean(1)]))[0, 1])
     assert system.value == pytest.approx(expected, abs=1e-10)  # means are rounded to 40 bits

@@ -9,7 +9,7 @@ import torch
 
 from tensormt import metaeval
 from tensormt.errors import TensorMTError
-from tensormt.metaeval.spa import pair_p_values, signs, spa_of_draws
+from tensormt.metaeval.spa import pair_p_values, random_signs, spa_resampled
 
 NAN = float("nan")
 
@@ -58,14 +58,14 @@ def test_equal_to_the_definition(seed, gaps):
         human[1, 2] = metric[3, 5] = NAN
         human[2, 7:] = NAN
     found = metaeval.soft_pairwise_accuracy(human, metric, permutations=60, seed=seed)
-    flips = signs(60, 12, seed).tolist()
+    flips = random_signs(60, 12, seed).tolist()
     expected = oracle_spa(human.tolist(), metric.tolist(), flips)
     assert found.item() == pytest.approx(expected, abs=1e-12)
 
 
 def test_signs_are_those_of_mt_metrics_eval():
     random = np.random.default_rng(4).random(size=(30, 9), dtype=np.float32)
-    assert np.array_equal(signs(30, 9).numpy(), np.rint(random) * 2.0 - 1.0)
+    assert np.array_equal(random_signs(30, 9).numpy(), np.rint(random) * 2.0 - 1.0)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -115,7 +115,7 @@ def test_extremes(permutations):
     one = human.clone()
     one[1] = one[0]
     # equal systems: every sign change gives as much, p = 1
-    assert pair_p_values(one, None, signs(50, 30) if permutations else None)[0] == 1
+    assert pair_p_values(one, None, random_signs(50, 30) if permutations else None)[0] == 1
     alone = human.clone()
     alone[3] = NAN
     rest = metaeval.soft_pairwise_accuracy(human[:3], human[:3] + tied(2, (3, 30)))
@@ -141,9 +141,9 @@ def test_draws_equal_tables_with_copies(permutations):
     segments = torch.from_numpy(random.multinomial(9, [1 / 9] * 9, 5))
     systems = torch.from_numpy(random.multinomial(4, [1 / 4] * 4, 5))
     systems[0] = 1
-    found = spa_of_draws(human, metric, systems, segments, permutations=permutations)
-    alone = spa_of_draws(human, metric, None, segments, permutations=permutations)
-    flips = signs(permutations, 9)
+    found = spa_resampled(human, metric, systems, segments, permutations=permutations)
+    alone = spa_resampled(human, metric, None, segments, permutations=permutations)
+    flips = random_signs(permutations, 9)
     for r in range(5):
         copies = [n for n, times in enumerate(segments[r].tolist()) for _ in range(times)]
         tables = human[:, copies], metric[:, copies]
@@ -165,6 +165,6 @@ def test_draws_equal_tables_with_copies(permutations):
             assert float(found[r]) == pytest.approx(1 - above / below, abs=1e-12)
     assert float(found[0]) == pytest.approx(float(alone[0]), abs=1e-12)
     once = torch.ones(1, 9, dtype=torch.int64)
-    same = spa_of_draws(human, metric, None, once, permutations=permutations)
+    same = spa_resampled(human, metric, None, once, permutations=permutations)
     value = metaeval.soft_pairwise_accuracy(human, metric, permutations=permutations)
     assert float(same[0]) == pytest.approx(float(value), abs=1e-12)

@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from tensormt.errors import TensorMTError
-from tensormt.metaeval.resample import BLOCK, swaps
-from tensormt.metaeval.spa import PERMUTATIONS, signs
-from tensormt.metaeval.spa_permutation import SHARE, exchange_spa
+from tensormt.metaeval.resample import BLOCK, swaps_of_shape
+from tensormt.metaeval.spa import PERMUTATIONS, random_signs
+from tensormt.metaeval.spa_permutation import CACHE_SHARE, pairwise_permutation_spa
 
 NAN = float("nan")
 SHAPES = {"both": (4, 9), "systems": (4, 1), "segments": (1, 9)}
@@ -77,9 +77,9 @@ def test_equal_to_exchanged_tables(units, permutations, gaps):
         human[:, 4] = metrics[:, 2] = NAN
     if gaps == "scattered":
         human[1, 2] = metrics[1, 3, 5] = NAN
-    found = exchange_spa(human, metrics, units, permutations, resamples=12, seed=7)
-    draws = torch.cat(list(swaps(SHAPES[units], 12, 36, 7, "cpu"))).tolist()
-    flips = signs(permutations, 9).tolist() if permutations else []
+    found = pairwise_permutation_spa(human, metrics, units, permutations, resamples=12, seed=7)
+    draws = torch.cat(list(swaps_of_shape(SHAPES[units], 12, 36, 7, "cpu"))).tolist()
+    flips = random_signs(permutations, 9).tolist() if permutations else []
     for a, b in itertools.combinations(range(3), 2):
         tables = human.tolist(), metrics[a].tolist(), metrics[b].tolist()
         expected = [oracle_null(*tables, swap, flips) for swap in draws]
@@ -100,18 +100,18 @@ def test_chunks_of_draws_change_nothing():
     """The more metrics there are, the fewer draws fit a chunk; the draws are the same."""
     human = tied(1, (4, 9))
     metrics = torch.stack([human + tied(seed, (4, 9), 20) for seed in range(2, 10)])
-    draws = 3 * BLOCK // (SHARE * len(human) * len(metrics) * PERMUTATIONS)
+    draws = 3 * BLOCK // (CACHE_SHARE * len(human) * len(metrics) * PERMUTATIONS)
     assert draws > 10
-    many = exchange_spa(human, metrics, resamples=draws).null
-    two = exchange_spa(human, metrics[:2], resamples=draws).null
+    many = pairwise_permutation_spa(human, metrics, resamples=draws).null
+    two = pairwise_permutation_spa(human, metrics[:2], resamples=draws).null
     assert torch.allclose(many[:, :2, :2], two, rtol=0, atol=1e-12)
 
 
 def test_the_same_metric_twice_and_wrong_units():
     human = tied(1, (4, 9))
     metrics = torch.stack([human + tied(2, (4, 9), 20)] * 2)
-    found = exchange_spa(human, metrics, resamples=20)
+    found = pairwise_permutation_spa(human, metrics, resamples=20)
     assert found.null.abs().max() < 1e-12
     assert found.p()[0, 1] == 1
     with pytest.raises(TensorMTError, match="units is 'pairs', expected both"):
-        exchange_spa(human, metrics, "pairs")
+        pairwise_permutation_spa(human, metrics, "pairs")

@@ -5,13 +5,13 @@ import torch
 
 from tensormt import metaeval
 from tensormt.errors import TensorMTError
-from tensormt.metaeval import format, plots
-from tensormt.metaeval.config import Plan
-from tensormt.metaeval.permutation_test import Exchange
+from tensormt.metaeval import format
+from tensormt.metaeval.config import Config
+from tensormt.metaeval.permutation_test import PairwisePermutation
 from tensormt.metaeval.scores import Scores
-from tensormt.metaeval.wmt_tables import Judged, Table, Task, clusters, make_table
+from tensormt.metaeval.wmt_tables import JudgedSet, Task, WMTTable, clusters, make_table
 
-PLAN = Plan(permutations=60, spa_permutations=50)
+CONFIG = Config(permutations=60, spa_permutations=50)
 
 
 def judged(name, systems, seed):
@@ -22,7 +22,7 @@ def judged(name, systems, seed):
         for key, noise in (("good", 0.3), ("bad", 4.0), ("fair", 1.5))
     ]
     documents = torch.arange(14) // 2, 7
-    return Judged(name, "mqm", human, metrics, documents, [f"s{k}" for k in range(systems)])
+    return JudgedSet(name, "mqm", human, metrics, documents, [f"s{k}" for k in range(systems)])
 
 
 SETS = [judged("zh-en", 5, 1), judged("en-de", 4, 2)]
@@ -56,10 +56,10 @@ def test_averages_are_weighted_and_tested_by_summed_draws():
     null[0][:, 0, 1] = torch.tensor([0.4, -0.4, 0.2])
     null[1][:, 0, 1] = torch.tensor([0.1, 0.1, 0.3])
     tasks = [
-        Task("r", 3.0, -1.0, Exchange(values[0], null[0])),
-        Task("acc", 1.0, 0.0, Exchange(values[1], null[1])),
+        Task("r", 3.0, -1.0, PairwisePermutation(values[0], null[0])),
+        Task("acc", 1.0, 0.0, PairwisePermutation(values[1], null[1])),
     ]
-    average = Table(["a", "b"], tasks).average
+    average = WMTTable(["a", "b"], tasks).average
     assert average.values.tolist() == pytest.approx(
         [0.75 * 0.75 + 0.25 * 0.6, 0.75 * 0.55 + 0.25 * 0.7]
     )
@@ -68,7 +68,7 @@ def test_averages_are_weighted_and_tested_by_summed_draws():
 
 
 def test_the_table_of_wmt24():
-    table = make_table(SETS, "wmt24", PLAN)
+    table = make_table(SETS, "wmt24", CONFIG)
     assert table.metrics == ["good", "bad", "fair"]
     assert [task.name for task in table.tasks] == [
         "zh-en, system: SPA",
@@ -79,20 +79,20 @@ def test_the_table_of_wmt24():
     for place, own in enumerate(SETS):
         for k, scores in enumerate(own.metrics):
             spa = metaeval.soft_pairwise_accuracy(own.human, scores.segments, permutations=50)
-            accuracy = metaeval.agreement(own.human, scores.segments, "accuracy_ties", "segment")
+            accuracy = metaeval.correlate(own.human, scores.segments, "accuracy_ties", "segment")
             assert table.tasks[2 * place].values[k].item() == pytest.approx(spa.item(), abs=1e-12)
             found = table.tasks[2 * place + 1].values[k].item()
             assert found == pytest.approx(accuracy.item(), abs=1e-12)
     assert table.tasks[1].clusters()[:2] == [1, table.tasks[1].clusters()[1]]
-    lines = format.of_table(table)
+    lines = format.wmt_table_rows(table)
     assert [line[0] for line in lines] == ["metric", "good", "fair", "bad"]
-    facts = format.table_facts(table)
+    facts = format.wmt_table_json(table)
     assert facts["tasks"][0]["name"] == "average"
     assert facts["tasks"][0]["clusters"] == table.average.clusters()
 
 
 def test_the_tables_of_other_years():
-    table = make_table(SETS, "wmt23", PLAN)
+    table = make_table(SETS, "wmt23", CONFIG)
     assert [task.weight for task in table.tasks] == [2.0] + [1.0] * 6
     right = total = 0
     for own in SETS:
@@ -102,25 +102,10 @@ def test_the_tables_of_other_years():
                 right += ((human[i] - human[j]).sign() == (metric[i] - metric[j]).sign()).item()
                 total += 1
     assert table.tasks[0].values[1].item() == pytest.approx(right / total, abs=1e-12)
-    assert len(make_table(SETS, "wmt22", PLAN).tasks) == 1
+    assert len(make_table(SETS, "wmt22", CONFIG).tasks) == 1
     with pytest.raises(TensorMTError, match="table 'wmt99' is unknown"):
-        make_table(SETS, "wmt99", PLAN)
+        make_table(SETS, "wmt99", CONFIG)
     lone = [judged("a", 3, 1)]
     lone[0].metrics[:] = lone[0].metrics[:1]
     with pytest.raises(TensorMTError, match="1 metrics in common"):
-        make_table(lone, "wmt24", PLAN)
-
-
-def test_plots_are_files(tmp_path):
-    table = make_table(SETS[:1], "wmt24", PLAN)
-    files = plots.save_plots(SETS[:1], table, tmp_path / "figures")
-    assert [path.name for path in files] == [
-        "zh-en-good-mqm.png",
-        "zh-en-bad-mqm.png",
-        "zh-en-fair-mqm.png",
-        "zh-en-metrics.png",
-        "average.png",
-        "zh-en_system_SPA.png",
-        "zh-en_segment_acc_eq.png",
-    ]
-    assert all(path.read_bytes()[:4] == b"\x89PNG" for path in files)
+        make_table(lone, "wmt24", CONFIG)

@@ -156,7 +156,7 @@ def test_references_say_what_is_missing() -> None:
     with pytest.raises(TensorMTError, match="reference 2 has 1 segments"):
         References([TokenBatch.from_text(["a", "b"]), TokenBatch.from_text(["a"])])
     with pytest.raises(
-        TensorMTError, match="streams holds 0, expected at least 1: a batch of references"
+        TensorMTError, match="streams has 0 elements, expected at least 1: a batch of references"
     ):
         References([])
     refs = References.from_text([["a"], [None]])

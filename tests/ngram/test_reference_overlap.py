@@ -1,24 +1,14 @@
-"""Shares over references and matches, and agreement of raters."""
+"""Shares over references and matches."""
 
 from __future__ import annotations
 
-import math
-import random
 from collections import Counter
 
 import ngram_oracle as oracle
 import pytest
-import torch
 from ngram_samples import corpus, read
 
-from tensormt.errors import TensorMTError
-from tensormt.ngram.reference_overlap import (
-    agreement,
-    kappa,
-    match_shares,
-    rater_agreement,
-    reference_shares,
-)
+from tensormt.ngram.reference_overlap import match_shares, reference_shares
 
 
 @pytest.mark.parametrize("streams", [1, 3])
@@ -59,35 +49,3 @@ def test_orders_without_an_ngram_have_no_shares() -> None:
     hyp, refs = read([["a"]], [[["a"], ["b"]]])
     assert reference_shares(refs, 2).tolist() == [[1.0, 0.0], [0.0, 0.0]]
     assert match_shares(hyp, refs, 2).tolist() == [[1.0, 0.0], [0.0, 0.0]]
-
-
-def test_agreement_two_of_two_or_two_of_three() -> None:
-    none = float("nan")
-    judged = torch.tensor(
-        [[1, 1, none], [1, 2, none], [3, 4, 3], [1, 2, 3], [5, 5, 5], [4, none, none]]
-    )
-    assert float(agreement(judged)) == pytest.approx(3 / 5)
-    assert float(kappa(agreement(judged))) == pytest.approx((0.6 - 0.2) / 0.8)
-    # of five items with company: rater 1 agrees on 3, rater 2 on 2; rater 3 judged three
-    assert rater_agreement(judged).tolist() == pytest.approx([3 / 5, 2 / 5, 2 / 3])
-    both = torch.stack([judged, judged.flip(-1)])
-    assert agreement(both).tolist() == pytest.approx([0.6, 0.6])
-    assert float(agreement(torch.full((3, 2), math.nan))) == 0.0
-
-
-def test_table_1_from_its_agreement() -> None:
-    """Kappa 0.311 (fluency of p2-05, Table 1) is an agreement of 0.4488 beyond a chance of 0.2."""
-    assert round(float(kappa(torch.tensor(0.4488))), 3) == 0.311
-
-
-def test_random_judgements_have_kappa_near_zero() -> None:
-    rng = random.Random(3)
-    judged = torch.tensor([[rng.randint(1, 5), rng.randint(1, 5)] for _ in range(20_000)])
-    assert abs(float(kappa(agreement(judged)))) < 0.01
-
-
-def test_errors() -> None:
-    with pytest.raises(TensorMTError, match=r"expected \[...,items,raters\]"):
-        agreement(torch.zeros(3))
-    with pytest.raises(TensorMTError, match="chance is 1"):
-        kappa(torch.tensor(0.5), chance=1)

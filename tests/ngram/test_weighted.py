@@ -235,7 +235,7 @@ def test_a_file_that_is_none_of_ours(tmp_path: object) -> None:
     with pytest.raises(TensorMTError, match="cannot be read"):
         Frequencies.load(path)
     save_file({"x": torch.zeros(1)}, path)
-    with pytest.raises(TensorMTError, match="holds no n-gram frequencies"):
+    with pytest.raises(TensorMTError, match="contains no n-gram frequencies"):
         Frequencies.load(path)
 
 

@@ -31,15 +31,15 @@ def tree(text):
     return f"(S {' '.join(f'(T {word})' for word in text.split())})" if text else ""
 
 
-def goes_on(folder):
+def goes_on(folder, **options):
     """A run with this cache ends well, with one warning."""
-    source = cache.CachedParser(Flat(), folder, strict=False)
+    source = cache.CachedParser(Flat(), folder, strict=False, **options)
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
         for lines in (["a b", "c"], ["c", "d"], ["e"]):
             assert source(lines).to_brackets() == [tree(line) for line in lines]
     assert len(heard) == 1, [str(warning.message) for warning in heard]
-    assert str(heard[0].message).startswith("going on without a parse cache: the parse cache")
+    assert str(heard[0].message).startswith("continuing without a parse cache: the parse cache")
     assert source.parser.calls == 4  # nothing twice: the memory works without the folder
     assert source.folder is None
     return str(heard[0].message)
@@ -70,9 +70,8 @@ def test_damaged(tmp_path):
     assert "not a database" in goes_on(tmp_path)
 
 
-def test_locked(tmp_path, monkeypatch):
-    """Another program holds the database for itself."""
-    monkeypatch.setattr(cache, "_PATIENCE", 0.05)
+def test_locked(tmp_path):
+    """Another program has locked the database."""
     source = cache.CachedParser(Flat(), tmp_path)
     source(["a"])
     source._database.close()
@@ -80,7 +79,7 @@ def test_locked(tmp_path, monkeypatch):
     other = sqlite3.connect(file)
     other.execute("PRAGMA locking_mode=EXCLUSIVE")
     other.execute("BEGIN EXCLUSIVE")
-    assert "locked" in goes_on(tmp_path)
+    assert "locked" in goes_on(tmp_path, timeout=0.05)
     other.rollback()
 
 
@@ -88,8 +87,8 @@ def connected(monkeypatch, *statements):
     """Let every connection begin with some statements."""
     connect = cache._connect
 
-    def opened(folder, fingerprint):
-        database = connect(folder, fingerprint)
+    def opened(*given):
+        database = connect(*given)
         for statement in statements:
             database.execute(statement)
         return database
@@ -117,7 +116,7 @@ def test_no_folder(tmp_path):
 def test_a_cache_that_was_asked_for_is_an_error(tmp_path, monkeypatch):
     """One that the user has named does not vanish in silence."""
     connected(monkeypatch, "PRAGMA query_only=ON")
-    with pytest.raises(tm.TensorMTError, match="name another one, or go without"):
+    with pytest.raises(tm.TensorMTError, match="choose another one, or disable the cache"):
         cache.CachedParser(Flat(), tmp_path)(["a"])
 
 
@@ -132,7 +131,7 @@ def test_a_fully_cached_run_does_not_load_the_parser(tmp_path, monkeypatch, caps
     def load(*args):
         raise AssertionError("the weights were read")
 
-    monkeypatch.setattr(checkpoint, "load", load)
+    monkeypatch.setattr(checkpoint, "load_model", load)
     assert main([str(part) for part in score]) == 0
     assert capsys.readouterr().out == first
     (tmp_path / "h.txt").write_text("Something else .\n")
@@ -149,4 +148,4 @@ def test_the_command_goes_on_without_its_own_cache(tmp_path, monkeypatch, capsys
     out, err = capsys.readouterr()
     assert "STM" in out.upper()
     assert err.count("\n") == 1
-    assert err.startswith("tensormt: going on without a parse cache")
+    assert err.startswith("tensormt: continuing without a parse cache")

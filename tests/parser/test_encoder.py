@@ -1,16 +1,12 @@
 """encoder, labels, network: the fused path against supar's own modules."""
 
-import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from supar.modules import MLP, Biaffine
 from supar.modules.lstm import CharLSTM, VariationalLSTM
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from tensormt.parser.decode import Slots
 from tensormt.parser.encoder import reverse_index, run_chars, run_lstm
-from tensormt.parser.labels import Labeller, label_scores
 
 
 def test_reverse_index_turns_each_row_within_its_length():
@@ -56,32 +52,3 @@ def test_dropout_only_in_training():
     assert not torch.equal(run_lstm(lstm, x, lengths, 0.5), run_lstm(lstm, x, lengths, 0.5))
     lstm.eval()
     assert torch.equal(run_lstm(lstm, x, lengths, 0.5), run_lstm(lstm, x, lengths))
-
-
-@pytest.mark.parametrize("size", [1, 7])
-def test_label_scores_are_supars_biaffine(size):
-    attention = Biaffine(size, 5)
-    torch.nn.init.normal_(attention.weight)
-    left, right = torch.randn(2, 4, size), torch.randn(2, 4, size)
-    every = attention(left, right)
-    for b, i, j in [(0, 0, 1), (0, 1, 3), (1, 2, 2), (1, 3, 0)]:
-        got = label_scores(attention.weight, left[b, i : i + 1], right[b, j : j + 1])
-        torch.testing.assert_close(got[0], every[b, :, i, j])
-
-
-def test_words_take_tags_and_wide_spans_do_not():
-    """Even where a tag scores higher on a wide span, and the other way round."""
-    weight = torch.zeros(4, 3, 3)
-    weight[0, 2, 2], weight[1, 2, 2], weight[2, 2, 2], weight[3, 2, 2] = 1.0, 4.0, 2.0, 3.0
-    slots = Slots(
-        start=torch.tensor([[0, 0, 1]]),
-        width=torch.tensor([[2, 1, 1]]),
-        above=torch.tensor([[0, 0, 0]]),
-    )
-    left = right = torch.zeros(1, 3, 2)
-    assert Labeller(weight, [0, 2], [1, 3])(left, right, slots).tolist() == [[1, 2, 2]]
-    assert Labeller(weight, [1, 3], [0, 2])(left, right, slots).tolist() == [[2, 1, 1]]
-
-
-def test_supars_activation_has_the_slope_that_the_network_reads():
-    assert MLP(3, 2).activation.negative_slope == 0.1

@@ -8,7 +8,7 @@ from supar.utils.metric import SpanMetric
 from supar.utils.transform import Tree
 
 from tensormt.errors import TensorMTError
-from tensormt.parser.evaluation import PUNCTUATION, evaluate
+from tensormt.parser.evaluation import PUNCTUATION, bracket_scores
 from tensormt.trees.batch import TreeBatch
 
 GOLD = [
@@ -46,7 +46,7 @@ def plain(guess, gold):
 
 
 def test_f1_and_tags():
-    got = evaluate(TreeBatch.from_brackets(GUESS), TreeBatch.from_brackets(GOLD))
+    got = bracket_scores(TreeBatch.from_brackets(GUESS), TreeBatch.from_brackets(GOLD))
     f1, tags = plain(GUESS, GOLD)
     assert got["f1"] == pytest.approx(f1)
     assert got["tags"] == pytest.approx(tags)
@@ -61,17 +61,17 @@ def test_evalb_is_supars_metric():
         for lines in (GUESS, GOLD)
     ]
     metric(*sides)
-    got = evaluate(TreeBatch.from_brackets(GUESS), TreeBatch.from_brackets(GOLD))
+    got = bracket_scores(TreeBatch.from_brackets(GUESS), TreeBatch.from_brackets(GOLD))
     assert got["evalb"] == pytest.approx(100 * metric.lf)
 
 
 def test_perfect_and_nothing():
     gold = TreeBatch.from_brackets(GOLD)
-    assert evaluate(gold, gold) == {"f1": 100.0, "evalb": 100.0, "tags": 100.0}
+    assert bracket_scores(gold, gold) == {"f1": 100.0, "evalb": 100.0, "tags": 100.0}
     bare = TreeBatch.from_brackets(["(UH Hi)"])
-    assert evaluate(bare, bare) == {"f1": 0.0, "evalb": 0.0, "tags": 100.0}
+    assert bracket_scores(bare, bare) == {"f1": 0.0, "evalb": 0.0, "tags": 100.0}
 
 
 def test_words_must_agree():
     with pytest.raises(TensorMTError, match="same words"):
-        evaluate(TreeBatch.from_brackets(GUESS[:1]), TreeBatch.from_brackets(GOLD[1:2]))
+        bracket_scores(TreeBatch.from_brackets(GUESS[:1]), TreeBatch.from_brackets(GOLD[1:2]))

@@ -5,10 +5,10 @@ import pickle
 import pytest
 import torch
 from supar import CRFConstituencyParser
+from supar_oracle import supar_predict
 
 from tensormt.errors import TensorMTError
-from tensormt.parser import Parser, checkpoint
-from tensormt.parser.model import build, read_tree, supar_predict
+from tensormt.parser import Parser
 
 TREES = """\
 (TOP (S (NP (DT The) (NN dog)) (VP (VBD saw) (NP (NP (NN cat)) (PP (IN in) (NP (NN town))))) (. .)))
@@ -16,6 +16,8 @@ TREES = """\
 (TOP (NP (NNP John)))
 (TOP (S (VP (VB Run) (ADVP (RB away) (CC and) (RB home))) (. !)))
 """
+
+
 WORDS = [
     "The dog likes eating a red cat in town .".split(),
     "Run home !".split(),
@@ -92,7 +94,7 @@ def test_a_pickle_is_not_opened_without_trust(tmp_path):
 
     path = tmp_path / "bomb.pt"
     path.write_bytes(pickle.dumps(Bomb()))
-    with pytest.raises(TensorMTError, match=r"can run any code.*trusted=True"):
+    with pytest.raises(TensorMTError, match=r"can execute arbitrary code.*trusted=True"):
         Parser.load(path)
 
 
@@ -106,69 +108,5 @@ def test_what_cannot_be_loaded_is_said(tmp_path):
     with pytest.raises(TensorMTError, match="cannot be read as a checkpoint"):
         Parser.load(path, trusted=True)
     torch.save({"name": "vi-constituency", "args": {}}, path)
-    with pytest.raises(TensorMTError, match="holds a supar 'vi-constituency' parser"):
+    with pytest.raises(TensorMTError, match="contains a supar 'vi-constituency' parser"):
         Parser.load(path, trusted=True)
-
-
-def plain_settings(vectors=0):
-    labels = sorted({label for line in TREES.splitlines() for *_, label in read_tree(line)[2]})
-    tags = {x for line in TREES.splitlines() for i, j, x in read_tree(line)[2] if j == i + 1}
-    return {
-        "args": {**SIZES, "embed_dropout": 0.3, "encoder_dropout": 0.3, "mlp_dropout": 0.3},
-        "words": ["<pad>", "<unk>", "<bos>", "<eos>", "a", "cat", "dog", "the", "apples", "town"],
-        "known": 8 if vectors else 10,
-        "vectors": vectors,
-        "chars": ["<pad>", "<unk>", "<bos>", "<eos>", *"abcdefghijT"],
-        "labels": labels,
-        "narrow": sorted(tags),
-        "fix_len": 6,
-        "root": "TOP",
-        "hyphens": True,
-    }
-
-
-@pytest.mark.parametrize("vectors", [0, 8])
-def test_a_parser_on_disk(tmp_path, vectors):
-    """Saved and loaded: weights up to float16 or int8, and only tags above words."""
-    settings = plain_settings(vectors)
-    parser = shake(build(settings))
-    checkpoint.save(tmp_path / "mine", parser.model, settings)
-    loaded = checkpoint.settings(tmp_path / "mine")
-    again = checkpoint.load(tmp_path / "mine", loaded)
-    assert {**settings, "format": checkpoint.FORMAT} == loaded
-    for name, weight in parser.model.state_dict().items():
-        torch.testing.assert_close(again.model.state_dict()[name], weight, rtol=1e-3, atol=6e-3)
-    ours = Parser.load(tmp_path / "mine", split=False)
-    assert ours.hyphens
-    trees = ours.parse(WORDS)
-    leaf = trees.nodes.word >= 0
-    names = {trees.labels[i] for i in trees.nodes.label[leaf].tolist()}
-    assert names <= {label.split("::")[-1] for label in settings["narrow"]}
-
-
-def test_damaged_settings(tmp_path):
-    settings = plain_settings()
-    checkpoint.save(tmp_path, build(settings).model, settings)
-    text = (tmp_path / checkpoint.SETTINGS).read_text()
-    (tmp_path / checkpoint.SETTINGS).write_text(text.replace('"format": 1', '"format": 9'))
-    with pytest.raises(TensorMTError, match="expected format 1 or 2, got 9"):
-        Parser.load(tmp_path)
-
-
-def test_quantised_rows():
-    table = torch.randn(50, 20) * torch.logspace(-3, 2, 50)[:, None]
-    rows, scale = checkpoint.quantise(table)
-    error = (checkpoint.dequantise(rows, scale) - table).abs().amax(-1)
-    assert (error <= table.abs().amax(-1) * 0.005 + 1e-4).all()
-    once = checkpoint.dequantise(*checkpoint.quantise(table))
-    assert torch.equal(checkpoint.dequantise(*checkpoint.quantise(once)), once)
-
-
-def test_loading_leaves_the_random_numbers_alone(tmp_path):
-    settings = plain_settings()
-    checkpoint.save(tmp_path, build(settings).model, settings)
-    torch.manual_seed(5)
-    expected = torch.rand(3)
-    torch.manual_seed(5)
-    Parser.load(tmp_path).parse(["A cat ."])
-    assert torch.equal(torch.rand(3), expected)

@@ -7,11 +7,11 @@ import sys
 import nltk
 import pytest
 import torch
+from supar_oracle import supar_predict
 
 import tensormt as tm
 from tensormt.errors import TensorMTError
 from tensormt.parser import Parser
-from tensormt.parser.model import supar_predict
 
 SENTENCES = [
     "The committee approved the new budget on Monday after a long debate .",
@@ -186,7 +186,7 @@ def test_long_sentences_are_cut_and_counted(parser):
 
 
 def test_one_string_is_refused(parser):
-    with pytest.raises(TensorMTError, match="put it in a list"):
+    with pytest.raises(TensorMTError, match="pass a list"):
         parser.parse("a dog")
 
 

@@ -4,7 +4,7 @@ import torch
 from pretend import Away, Watch, home
 
 from tensormt.parser import Parser, checkpoint
-from tensormt.parser.network import Network
+from tensormt.parser.network import ConstituencyNetwork
 from tensormt.parser.parser import DEFAULT
 
 TEXT = [
@@ -23,15 +23,15 @@ def test_the_whole_path_stays_on_the_device():
     """
     expected = Parser.load("default")
     assert expected.network.device.type == "cpu"  # loaded before anything is watched
-    settings = checkpoint.settings(DEFAULT)
-    parser = checkpoint.load(DEFAULT, settings)
+    settings = checkpoint.load_settings(DEFAULT)
+    parser = checkpoint.load_model(DEFAULT, settings)
     with Watch() as watch:
         for module in parser.model.modules():
             for name, weight in module._parameters.items():
                 if weight is not None:
                     module._parameters[name] = weight.detach().to("cuda")
         parser.model.to = lambda _: parser.model  # it is there already
-        network = Network(parser, settings, torch.device("cuda"), True)
+        network = ConstituencyNetwork(parser, settings, torch.device("cuda"), True)
         for copies in (1, 20):
             watch.syncs.clear()
             trees = Parser(network, "there", hyphens=True).parse(TEXT * copies)

@@ -4,36 +4,18 @@ import itertools
 
 import pytest
 import torch
+from qarla.similarity_samples import random_tensors
 
 from tensormt import metaeval, qarla
 from tensormt.errors import TensorMTError
 from tensormt.qarla import analysis
-from tensormt.qarla.chunks import COMPARISONS
-from tensormt.qarla.similarity_tensors import Bed
+from tensormt.qarla.case_chunks import COMPARISONS
 
 
-def bed(seed, ragged, cases=5, peers=3, models=5, metrics=3, times=1):
-    """Random similarities; all cases `times` times over."""
-    random = torch.Generator().manual_seed(seed)
-    width = peers + models
-
-    def table():
-        values = torch.randint(0, 6, (cases, width, width), generator=random).to(torch.float64)
-        values[:, peers:, peers:] += 1
-        return values
-
-    present = torch.ones(cases, width, dtype=torch.bool)
-    if ragged:
-        present[1, peers] = present[2, peers + 4] = present[3, 0] = False
-    tables = {f"x{k}": table().masked_fill(~present[:, None], torch.nan) for k in range(metrics)}
-    tables = {name: table.repeat(times, 1, 1) for name, table in tables.items()}
-    return Bed.from_tables(tables, present.repeat(times, 1), peers)
-
-
-def one_case_queen(bed, t, to_models, models, metrics):
+def one_case_queen(tensors, t, to_models, models, metrics):
     """QUEEN of a text with similarities [M,X], through the public single-set call."""
     am = to_models[models][:, metrics][None, None]
-    mm = bed.mm[t][models][:, models][..., metrics][None]
+    mm = tensors.mm[t][models][:, models][..., metrics][None]
     return qarla.queen(am, mm)[0, 0].item()
 
 
@@ -50,11 +32,11 @@ def mean(values):
 def test_human_first_equals_taking_each_author_out(ragged, times):
     """Five cases two hundred times over need several chunks, and have the means of five."""
     for seed in range(3):
-        one = bed(seed, ragged)
-        many = bed(seed, ragged, times=times)
+        one = random_tensors(seed, ragged)
+        many = random_tensors(seed, ragged, times=times)
         assert times == 1 or many.am.shape[0] * many.mm.shape[1] ** 4 > 2 * COMPARISONS
-        found = analysis.human_first(many)
-        alone = analysis.human_first_by_metric(one)
+        found = analysis.human_ranked_first(many)
+        alone = analysis.human_ranked_first_by_metric(one)
         for m, index in itertools.product(range(5), range(1, 8)):
             metrics = [k for k in range(3) if index >> k & 1]
             own, others, plain, plain_others = [], {}, [], {}
@@ -77,8 +59,8 @@ def test_human_first_equals_taking_each_author_out(ragged, times):
                 assert alone[m, x].item() == expected
 
 
-def test_mean_queens_and_king_against_people():
-    one = bed(4, ragged=True)
+def test_mean_queens_and_their_correlation():
+    one = random_tensors(4, ragged=True)
     queens = qarla.queen_sets(one.am, one.mm, **one.masks)
     means = analysis.mean_queens(one)
     for a in range(3):
@@ -86,23 +68,11 @@ def test_mean_queens_and_king_against_people():
         torch.testing.assert_close(means[a], queens[cases, a].mean(dim=0))
     human = torch.rand(3, 5, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     human[0, 3] = torch.nan
-    kings, r = analysis.king_against_people(one, human)
+    kings, r = analysis.king_and_correlation(one, human)
     torch.testing.assert_close(kings, qarla.king_sets(one.am, one.mm, **one.masks))
     for index in range(1, 8):
         expected = metaeval.pearson(human.nanmean(dim=1), means[:, index])
         torch.testing.assert_close(r[index], expected, equal_nan=True)
     assert r[0].isnan()
-    with pytest.raises(TensorMTError, match=r"have shape \[5, 3\], the bed has \[3, 5\]"):
-        analysis.king_against_people(one, human.T)
-
-
-def test_a_part_of_a_bed():
-    one = bed(0, ragged=True)
-    part = one.take(metrics=[2, 0], peers=[0])
-    assert part.names == ("x2", "x0")
-    assert part.am.shape == (4, 1, 5, 2)
-    torch.testing.assert_close(
-        part.queen()[:, 0], one.take(metrics=[0, 2]).queen()[[0, 1, 2, 4], 0]
-    )
-    with pytest.raises(TensorMTError, match="no similarity metric was given"):
-        Bed.from_tables({}, torch.ones(1, 2, dtype=torch.bool), 1)
+    with pytest.raises(TensorMTError, match=r"have shape \[5, 3\], the similarities have \[3, 5\]"):
+        analysis.king_and_correlation(one, human.T)

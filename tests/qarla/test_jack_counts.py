@@ -6,7 +6,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from qarla.beds import members, oracle_jack, random_bed, real
+from qarla.similarity_samples import members, oracle_jack, random_similarities, real
 
 from tensormt import qarla
 from tensormt.qarla import jack_counts
@@ -18,7 +18,7 @@ TRIPLES = ["pairs", "distinct", "all"]
 @pytest.mark.parametrize("triples", TRIPLES)
 def test_every_set_equals_the_oracle(triples, ragged):
     for seed in range(4):
-        am, mm, aa, model_mask, peer_mask = random_bed(seed, ragged)
+        am, mm, aa, model_mask, peer_mask = random_similarities(seed, ragged)
         masks = {"model_mask": model_mask, "peer_mask": peer_mask} if ragged else {}
         jacks = qarla.jack_sets(am, mm, aa, triples, **masks)
         lists = [part.tolist() for part in (am, mm, aa)]
@@ -32,7 +32,7 @@ def test_every_set_equals_the_oracle(triples, ragged):
 
 @pytest.mark.parametrize("triples", TRIPLES)
 def test_every_set_equals_the_single_set_call(triples):
-    am, mm, aa, model_mask, peer_mask = random_bed(11, ragged=True, metrics=7)
+    am, mm, aa, model_mask, peer_mask = random_similarities(11, ragged=True, metrics=7)
     masks = {"model_mask": model_mask, "peer_mask": peer_mask}
     jacks = qarla.jack_sets(am, mm, aa, triples, **masks)
     for index in range(1, 128):
@@ -43,7 +43,7 @@ def test_every_set_equals_the_single_set_call(triples):
 
 
 def test_more_than_64_sets_pack_into_words():
-    am, mm, aa, *_ = random_bed(8, metrics=8, cases=2, values=2)
+    am, mm, aa, *_ = random_similarities(8, metrics=8, cases=2, values=2)
     jacks = qarla.jack_sets(am, mm, aa)
     lists = [part.tolist() for part in (am, mm, aa)]
     everything = [list(range(5))] * 2, [list(range(4))] * 2
@@ -52,15 +52,15 @@ def test_more_than_64_sets_pack_into_words():
         assert jacks[index].item() == expected
 
 
-beds = st.builds(
-    random_bed, st.integers(0, 10**9), values=st.integers(1, 6), lift=st.integers(0, 3)
+similarities = st.builds(
+    random_similarities, st.integers(0, 10**9), values=st.integers(1, 6), lift=st.integers(0, 3)
 )
 
 
 @settings(max_examples=60, deadline=None)
-@given(beds)
-def test_jack_never_falls_with_more_peers(bed):
-    am, mm, aa, *_ = bed
+@given(similarities)
+def test_jack_never_falls_with_more_peers(tensors):
+    am, mm, aa, *_ = tensors
     fewer = qarla.jack_sets(am[:, :3], mm, aa[:, :3, :3])
     assert (qarla.jack_sets(am, mm, aa) >= fewer).all()
 

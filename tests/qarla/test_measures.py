@@ -7,11 +7,18 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pretend import Away, Watch, home
-from qarla.beds import OPTIONS, members, oracle_king, oracle_queen, random_bed, real
+from qarla.similarity_samples import (
+    OPTIONS,
+    members,
+    oracle_king,
+    oracle_queen,
+    random_similarities,
+    real,
+)
 
 from tensormt import qarla
 from tensormt.errors import TensorMTError
-from tensormt.qarla.chunks import COMPARISONS
+from tensormt.qarla.case_chunks import COMPARISONS
 
 
 # ---------------------------------------------------------------- equality with the oracles
@@ -19,7 +26,7 @@ from tensormt.qarla.chunks import COMPARISONS
 @pytest.mark.parametrize(("triples", "leave_one_out"), OPTIONS)
 def test_every_set_equals_the_oracle(triples, leave_one_out, ragged):
     for seed in range(4):
-        am, mm, _, model_mask, peer_mask = random_bed(seed, ragged)
+        am, mm, _, model_mask, peer_mask = random_similarities(seed, ragged)
         masks = {"model_mask": model_mask, "peer_mask": peer_mask} if ragged else {}
         queens = qarla.queen_sets(am, mm, triples, **masks)
         kings = qarla.king_sets(am, mm, leave_one_out, triples=triples, **masks)
@@ -39,7 +46,7 @@ def test_every_set_equals_the_oracle(triples, leave_one_out, ragged):
 
 @pytest.mark.parametrize(("triples", "leave_one_out"), OPTIONS)
 def test_every_set_equals_the_single_set_call(triples, leave_one_out):
-    am, mm, _, model_mask, peer_mask = random_bed(11, ragged=True, metrics=7)
+    am, mm, _, model_mask, peer_mask = random_similarities(11, ragged=True, metrics=7)
     masks = {"model_mask": model_mask, "peer_mask": peer_mask}
     queens = qarla.queen_sets(am, mm, triples, **masks)
     kings = qarla.king_sets(am, mm, leave_one_out, triples=triples, **masks)
@@ -54,7 +61,7 @@ def test_every_set_equals_the_single_set_call(triples, leave_one_out):
 
 
 def test_masked_equals_truncated_case_by_case():
-    am, mm, _, model_mask, peer_mask = random_bed(5, ragged=True, cases=6)
+    am, mm, _, model_mask, peer_mask = random_similarities(5, ragged=True, cases=6)
     queens = qarla.queen_sets(am, mm, model_mask=model_mask, peer_mask=peer_mask)
     wins = models = 0
     for t, (m, a) in enumerate(zip(real(model_mask), real(peer_mask), strict=True)):
@@ -69,20 +76,20 @@ def test_masked_equals_truncated_case_by_case():
 @pytest.mark.parametrize("ragged", [False, True])
 def test_chunks_change_nothing(ragged):
     """Seven cases two hundred times over need several chunks, and have the measures of seven."""
-    *bed, models, peers = random_bed(3, ragged, cases=7, metrics=4)
+    *tensors, models, peers = random_similarities(3, ragged, cases=7, metrics=4)
     masks = {"model_mask": models, "peer_mask": peers} if ragged else {}
     times = 200
-    assert times * 7 * bed[0].shape[1] * bed[0].shape[2] ** 3 > 2 * COMPARISONS
-    many = [part.repeat(times, 1, 1, 1) for part in bed]
+    assert times * 7 * tensors[0].shape[1] * tensors[0].shape[2] ** 3 > 2 * COMPARISONS
+    many = [part.repeat(times, 1, 1, 1) for part in tensors]
     more = {name: mask.repeat(times, 1) for name, mask in masks.items()}
-    queens = qarla.queen_sets(*bed[:2], **masks)
+    queens = qarla.queen_sets(*tensors[:2], **masks)
     assert torch.equal(qarla.queen_sets(*many[:2], **more), queens.repeat(times, 1, 1))
     for measure, count in ((qarla.king_sets, 2), (qarla.jack_sets, 3)):
-        assert torch.equal(measure(*many[:count], **more), measure(*bed[:count], **masks))
+        assert torch.equal(measure(*many[:count], **more), measure(*tensors[:count], **masks))
 
 
 def test_unused_diagonals_may_be_anything():
-    am, mm, aa, *_ = random_bed(2)
+    am, mm, aa, *_ = random_similarities(2)
     expected = qarla.king_sets(am, mm), qarla.jack_sets(am, mm, aa)
     for part in (mm, aa):
         part.diagonal(dim1=1, dim2=2).fill_(float("nan"))
@@ -94,7 +101,7 @@ def test_unused_diagonals_may_be_anything():
 
 def test_everything_stays_on_the_device():
     """Only the checks of the input and the sizes of ragged cases wait for the device."""
-    am, mm, aa, model_mask, peer_mask = random_bed(1, ragged=True)
+    am, mm, aa, model_mask, peer_mask = random_similarities(1, ragged=True)
     masks = {"model_mask": model_mask, "peer_mask": peer_mask}
     for measure, parts in (
         (qarla.queen_sets, (am, mm)),
@@ -115,15 +122,15 @@ def test_everything_stays_on_the_device():
 
 
 # ---------------------------------------------------------------- the seven formal conditions
-beds = st.builds(
-    random_bed, st.integers(0, 10**9), values=st.integers(1, 6), lift=st.integers(0, 3)
+similarities = st.builds(
+    random_similarities, st.integers(0, 10**9), values=st.integers(1, 6), lift=st.integers(0, 3)
 )
 
 
 @settings(max_examples=60, deadline=None)
-@given(beds, st.sampled_from(["pairs", "distinct", "all"]))
-def test_condition_1_a_more_distant_peer_is_not_better(bed, triples):
-    am, mm, *_ = bed
+@given(similarities, st.sampled_from(["pairs", "distinct", "all"]))
+def test_condition_1_a_more_distant_peer_is_not_better(tensors, triples):
+    am, mm, *_ = tensors
     farther = am.clone()
     farther[:, 0] = am[:, 1] - torch.rand(am[:, 1].shape, dtype=am.dtype)
     queens = qarla.queen_sets(farther, mm, triples)
@@ -131,26 +138,26 @@ def test_condition_1_a_more_distant_peer_is_not_better(bed, triples):
 
 
 @settings(max_examples=60, deadline=None)
-@given(beds, st.booleans(), st.floats(0, 5), st.floats(0, 5))
-def test_condition_2_grouping_the_models_is_better(bed, leave_one_out, closer, farther):
+@given(similarities, st.booleans(), st.floats(0, 5), st.floats(0, 5))
+def test_condition_2_grouping_the_models_is_better(tensors, leave_one_out, closer, farther):
     """Models moved closer to each other and away from the peers never lower KING ..."""
-    am, mm, *_ = bed
+    am, mm, *_ = tensors
     grouped = qarla.king_sets(am - farther, mm + closer, leave_one_out)
     assert (grouped >= qarla.king_sets(am, mm, leave_one_out)).all()
 
 
 def test_condition_2_strictly_where_peers_stood_in_the_way():
     """... and raise it where models and peers were mixed before."""
-    am, mm, *_ = random_bed(4, lift=0)
+    am, mm, *_ = random_similarities(4, lift=0)
     mixed, grouped = qarla.king_sets(am, mm), qarla.king_sets(am - 10, mm)
     assert (mixed[1:] < 0.5).all()
     assert (grouped[[1, 2, 4]] > mixed[[1, 2, 4]]).all()
 
 
 @settings(max_examples=60, deadline=None)
-@given(beds, st.sampled_from(["pairs", "distinct", "all"]), st.booleans())
-def test_condition_3_a_perfect_set_gives_every_model_a_quality(bed, triples, leave_one_out):
-    am, mm, *_ = bed
+@given(similarities, st.sampled_from(["pairs", "distinct", "all"]), st.booleans())
+def test_condition_3_a_perfect_set_gives_every_model_a_quality(tensors, triples, leave_one_out):
+    am, mm, *_ = tensors
     kings = qarla.king_sets(am - 2, mm, leave_one_out, triples=triples)
     lists = mm.tolist()
     for index in range(8):
@@ -162,9 +169,9 @@ def test_condition_3_a_perfect_set_gives_every_model_a_quality(bed, triples, lea
 
 
 @settings(max_examples=60, deadline=None)
-@given(beds, st.booleans())
-def test_condition_4_a_rising_function_changes_nothing(bed, leave_one_out):
-    before = bed[:3]
+@given(similarities, st.booleans())
+def test_condition_4_a_rising_function_changes_nothing(tensors, leave_one_out):
+    before = tensors[:3]
     after = [torch.exp(part * 0.5) - 3 for part in before]
     assert torch.equal(qarla.queen_sets(*before[:2]), qarla.queen_sets(*after[:2]))
     kings = [qarla.king_sets(*part[:2], leave_one_out) for part in (before, after)]
@@ -173,9 +180,9 @@ def test_condition_4_a_rising_function_changes_nothing(bed, leave_one_out):
 
 
 @settings(max_examples=60, deadline=None)
-@given(beds, st.booleans(), st.integers(0, 3))
-def test_condition_5_a_repeated_peer_changes_nothing(bed, leave_one_out, peer):
-    am, mm, *_ = bed
+@given(similarities, st.booleans(), st.integers(0, 3))
+def test_condition_5_a_repeated_peer_changes_nothing(tensors, leave_one_out, peer):
+    am, mm, *_ = tensors
     repeated = torch.cat([am, am[:, peer : peer + 1]], dim=1)
     assert torch.equal(
         qarla.king_sets(am, mm, leave_one_out), qarla.king_sets(repeated, mm, leave_one_out)
@@ -200,65 +207,11 @@ def test_condition_7_a_constant_metric_is_0(triples, leave_one_out):
 
 
 @settings(max_examples=60, deadline=None)
-@given(beds)
-def test_a_larger_set_never_raises_queen(bed):
-    am, mm, *_ = bed
+@given(similarities)
+def test_a_larger_set_never_raises_queen(tensors):
+    am, mm, *_ = tensors
     queens = qarla.queen_sets(am, mm)
     for small, large in itertools.product(range(8), repeat=2):
         if small & large == small:
             assert (queens[..., small] >= queens[..., large]).all()
     assert (queens[..., 0] == 1).all()
-
-
-# ---------------------------------------------------------------- beds that cannot be used
-def test_too_few_models():
-    am, mm, *_ = random_bed(0, models=2)
-    assert qarla.queen(am, mm).shape == (3, 4)
-    with pytest.raises(
-        TensorMTError,
-        match=r"case 0 has 2 models: triples='pairs' with one left out needs at least 3",
-    ):
-        qarla.king(am, mm)
-    with pytest.raises(
-        TensorMTError, match=r"case 0 has 2 models: triples='distinct' needs at least 3"
-    ):
-        qarla.queen(am, mm, "distinct")
-    am, mm, _, model_mask, _ = random_bed(0)
-    model_mask[2, 2:] = False
-    with pytest.raises(TensorMTError, match="case 2 has 2 models"):
-        qarla.king(am, mm, model_mask=model_mask)
-
-
-def test_one_peer_and_none():
-    am, mm, aa, _, peer_mask = random_bed(0)
-    assert qarla.king(am[:, :1], mm).shape == ()
-    with pytest.raises(TensorMTError, match="case 0 has 1 peer: JACK compares two peers"):
-        qarla.jack(am[:, :1], mm, aa[:, :1, :1])
-    peer_mask[1] = False
-    with pytest.raises(TensorMTError, match="case 1 has no peer"):
-        qarla.queen(am, mm, peer_mask=peer_mask)
-
-
-@pytest.mark.parametrize("number", [0, 1, 2])
-def test_nan_is_named(number):
-    parts = list(random_bed(0)[:3])
-    parts[number][1, 2, 3, 1] = float("nan")
-    name = ("am", "mm", "aa")[number]
-    with pytest.raises(TensorMTError, match=rf"{name} is NaN at case 1, \w+ 2, \w+ 3, metric 1"):
-        qarla.jack(*parts)
-
-
-def test_wrong_shapes_and_names():
-    am, mm, aa, model_mask, _ = random_bed(0)
-    with pytest.raises(TensorMTError, match=r"am is .*\[4, 5, 3\].*, expected numbers \[cases"):
-        qarla.queen(am[0], mm)
-    with pytest.raises(TensorMTError, match=r"mm has shape \[3, 5, 5, 2\].*\[3, 5, 5, 3\]"):
-        qarla.queen(am, mm[..., :2])
-    with pytest.raises(TensorMTError, match=r"aa has shape \[3, 4, 4, 2\].*\[3, 4, 4, 3\]"):
-        qarla.jack(am, mm, aa[..., :2])
-    with pytest.raises(TensorMTError, match="triples is 'some', expected"):
-        qarla.king(am, mm, triples="some")
-    with pytest.raises(TensorMTError, match=r"model_mask is torch.bool of shape \[2, 5\]"):
-        qarla.queen(am, mm, model_mask=model_mask[:2])
-    with pytest.raises(TensorMTError, match="at least one case, peer, model and metric"):
-        qarla.queen(am[:0], mm[:0])

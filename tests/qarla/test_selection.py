@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from qarla.beds import OPTIONS, members, oracle_king, random_bed, real
+from qarla.similarity_samples import OPTIONS, members, oracle_king, random_similarities, real
 
 from tensormt import qarla
 from tensormt.errors import TensorMTError
@@ -38,7 +38,9 @@ def test_both_searches_equal_plain_ones(triples, leave_one_out, include, exclude
     """On ragged beds, with every KING from the oracle."""
     options = {"triples": triples, "include": include, "exclude": exclude}
     for seed in range(3):
-        am, mm, _, model_mask, peer_mask = random_bed(seed, True, metrics=4, peers=3, lift=2)
+        am, mm, _, model_mask, peer_mask = random_similarities(
+            seed, True, metrics=4, peers=3, lift=2
+        )
         masks = {"model_mask": model_mask, "peer_mask": peer_mask}
         lists = am.tolist(), mm.tolist(), real(model_mask), real(peer_mask)
         kings = [oracle_king(*lists, members(s, 4), triples, leave_one_out) for s in range(16)]
@@ -64,7 +66,7 @@ def test_the_best_of_tied_kings(include, exclude):
 
 
 def test_greedy_takes_more_metrics_than_can_be_enumerated():
-    am, mm, *_ = random_bed(1, metrics=20, lift=2)
+    am, mm, *_ = random_similarities(1, metrics=20, lift=2)
     found = qarla.greedy_set(am, mm, include=[3], exclude=[0])
     assert 3 in found.metrics
     assert 0 not in found.metrics
@@ -75,7 +77,7 @@ def test_greedy_takes_more_metrics_than_can_be_enumerated():
 
 
 def test_wrong_choices_of_metrics():
-    am, mm, *_ = random_bed(0)
+    am, mm, *_ = random_similarities(0)
     with pytest.raises(TensorMTError, match="metric 3 does not exist: there are 3"):
         qarla.best_set(am, mm, include=[3])
     with pytest.raises(TensorMTError, match="metric 1 is both included and excluded"):

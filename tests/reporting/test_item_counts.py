@@ -9,6 +9,7 @@ import ngram_oracle
 import numpy as np
 import oracles
 import pytest
+from reporting.page_samples import HYPS, REFS
 
 from tensormt.evaluator import Evaluator
 from tensormt.reporting import item_counts
@@ -39,7 +40,7 @@ def test_the_largest_are_those_of_a_sort(systems):
         for values in ways(rows) if rows else ():
             best = sorted(range(size), key=lambda k, v=values: -v[k])[:KEPT]
             expected |= {k for k in best if values[k] > 0}
-        assert item_counts._largest(counts).tolist() == sorted(expected)
+        assert item_counts._most_different(counts).tolist() == sorted(expected)
 
 
 def counted(hyps, refs, keys):
@@ -81,10 +82,14 @@ def test_ngrams_of_three_systems():
     ]
     *systems, lines = [[" ".join(row) for row in rows] for rows in (*hyps, refs)]
     corpus = Segments(dict(zip("abc", systems, strict=True)), [lines])
-    items = item_counts.tallied(collect(Evaluator(["bleu:max_order=2"]), corpus, size=7))
+    items = item_counts.items_by_difference(
+        collect(Evaluator(["bleu:max_order=2"]), corpus, size=7)
+    )
     for order in (1, 2):
         own = [item for item in items if item.order == order]
-        assert {(item.leaf, item.name) for item in own} == {("bleu:max_order=2", f"{order}-grams")}
+        assert {(item.metric, item.name) for item in own} == {
+            ("bleu:max_order=2", f"{order}-grams")
+        }
         grams = partial(ngram_oracle.grams, n=order)
         counts, holders = counted(hyps, refs, lambda row, of=grams: Counter(map(" ".join, of(row))))
         assert KEPT < check(own, counts, holders) < len(counts)
@@ -96,7 +101,7 @@ def test_subtrees_of_two_systems():
     refs, *hyps = [[oracles.random_tree(rng, 9) for _ in range(25)] for _ in range(3)]
     *systems, lines = [[oracles.brackets(tree) for tree in rows] for rows in (*hyps, refs)]
     corpus = Segments(dict(zip("ab", systems, strict=True)), [lines])
-    items = item_counts.tallied(
+    items = item_counts.items_by_difference(
         collect(Evaluator(["stm:max_depth=2"], TreesAsText()), corpus, size=10)
     )
 
@@ -112,3 +117,23 @@ def test_subtrees_of_two_systems():
         own = [item for item in items if item.order == depth]
         counts, holders = counted(hyps, refs, partial(keys, depth=depth))
         assert check(own, counts, holders) == len(counts) > 3
+
+
+def test_items_count_what_an_oracle_counts(page):
+    groups = {(g["metric"], g["order"]): g for g in page.meta["items"]}
+    refs = [[stream[i].split() for stream in REFS if stream[i]] for i in range(4)]
+    for order in (1, 2):
+        counts, holders = {}, {}
+        for s, lines in enumerate(HYPS.values()):
+            for i, line in enumerate(lines):
+                for gram, count in ngram_oracle.clip(line.split(), refs[i], order).items():
+                    if count:
+                        counts.setdefault(" ".join(gram), [0] * 3)[s] += count
+                        holders.setdefault(" ".join(gram), set()).add(i)
+        group = groups["bleu:max_order=2", order]
+        steps, at = page.array(group["steps"]).tolist(), 0
+        assert set(group["texts"]) == set(counts)
+        for text, found, size in zip(group["texts"], group["counts"], group["sizes"], strict=True):
+            assert found == counts[text]
+            assert np.cumsum(steps[at : at + size]).tolist() == sorted(holders[text])
+            at += size

@@ -78,7 +78,7 @@ def test_references_in_columns_and_nulls(tmp_path):
     assert (found.segments, found.skipped) == (297, 3)
     assert found.errors == [
         f"{path}, row 1: the row has no 'mt'",
-        f"{path}, row 138: the row has no reference that is not empty",
+        f"{path}, row 138: the row has no non-empty reference",
         f"{path}, row 300: the row has no 'mt'",
     ]
     assert corpus(found) == report
@@ -98,13 +98,13 @@ def test_parts_go_on_and_are_refused(tmp_path):
     assert {name: name.stat().st_mtime_ns for name in kept} == kept
     report, segments = wanted(tmp_path, some, ["bleu"])
     assert (corpus(whole), scores(whole, ["bleu"])) == (report, segments)
-    with pytest.raises(TensorMTError, match="not of this plan"):
+    with pytest.raises(TensorMTError, match="belongs to another run"):
         score_files([path], out, ["bleu"], workers=1, shard_bytes=2 * size)
     write(path, some)  # written again, the same
     assert score_files([path], out, ["bleu"], workers=1, shard_bytes=size) == whole
     some[290]["hypothesis"] = some[290]["hypothesis"][::-1]
     write(path, some)
-    with pytest.raises(TensorMTError, match=r"0003.parquet holds scores of another input"):
+    with pytest.raises(TensorMTError, match=r"0003.parquet has scores of another version"):
         score_files([path], out, ["bleu"], workers=1, shard_bytes=size)
 
 
@@ -116,7 +116,7 @@ def test_other_cuts_of_as_many_parts_are_refused(tmp_path):
     score_files([path], out, ["bleu"], workers=1, shard_bytes=size)
     write(path, some, 148)
     assert len(plan([path], str(out), size)) == 4
-    with pytest.raises(TensorMTError, match="holds scores of another input"):
+    with pytest.raises(TensorMTError, match="has scores of another version"):
         score_files([path], out, ["bleu"], workers=1, shard_bytes=size)
 
 
@@ -148,7 +148,7 @@ def test_cuts_of_another_version_are_refused(tmp_path, change):
     pq.write_table(
         table.replace_schema_metadata({b"tensormt": json.dumps(footer | change)}), output
     )
-    with pytest.raises(TensorMTError, match=r"0001.parquet holds scores of another input"):
+    with pytest.raises(TensorMTError, match=r"0001.parquet has scores of another version"):
         score_files([path], out, ["bleu"], workers=1, shard_bytes=size)
 
 

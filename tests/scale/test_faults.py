@@ -150,13 +150,13 @@ def test_outputs_of_other_runs_are_refused(tmp_path):
     first = score_files([path], tmp_path / "out", ["bleu"], **more)
     with pytest.raises(TensorMTError, match="other metrics, columns or options"):
         score_files([path], tmp_path / "out", ["bleu", "bm"], **more)
-    with pytest.raises(TensorMTError, match="not of this plan"):
+    with pytest.raises(TensorMTError, match="belongs to another run"):
         score_files([path], tmp_path / "out", ["bleu"], workers=1, shard_bytes=5000)
     os.utime(path, (1, 1))  # touched, but the same
     assert score_files([path], tmp_path / "out", ["bleu"], **more) == first
     some[0]["hypothesis"] = some[0]["hypothesis"][::-1]  # as long as before
     write_jsonl(path, some)
-    with pytest.raises(TensorMTError, match=r"another input than .*rows.jsonl is now"):
+    with pytest.raises(TensorMTError, match=r"another version of .*rows.jsonl"):
         score_files([path], tmp_path / "out", ["bleu"], **more)
     again = score_files([path], tmp_path / "out", ["bleu"], overwrite=True, **more)
     assert again.corpus != first.corpus

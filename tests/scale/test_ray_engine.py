@@ -123,7 +123,7 @@ def test_a_bad_row_ends_the_run_with_its_sentence(cluster, tmp_path):
 @pytest.mark.heavy(needs="ray")
 def test_more_gpus_than_there_are(cluster, tmp_path):
     path = write_jsonl(tmp_path / "rows.jsonl", rows(5))
-    with pytest.raises(ValueError, match="has 0 GPUs, a worker asks for 1: ask for fewer"):
+    with pytest.raises(ValueError, match="has 0 GPUs, a worker needs 1: request fewer"):
         score_files([path], tmp_path / "out", ["bleu"], engine="ray", gpus_per_worker=1)
 
 

@@ -109,6 +109,6 @@ def test_errors_say_what_to_do() -> None:
         TokenBatch.from_ids(torch.tensor([[1]]), torch.tensor([2]))
     with pytest.raises(TensorMTError, match="different tokenisation or case"):
         TokenBatch.concat([text, text.lowered])
-    with pytest.raises(TensorMTError, match="batches holds 0, expected at least 1"):
+    with pytest.raises(TensorMTError, match="batches has 0 elements, expected at least 1"):
         TokenBatch.concat([])
     assert "1 segments, 1 tokens" in repr(text)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pretend import Watch
 
 import tensormt as tm
-from tensormt.train.mbr import best, mbr, nbest
+from tensormt.train.mbr import best, nbest
 from tensormt.train.rewards import Reward
 
 
@@ -131,23 +131,5 @@ def test_other_metrics_compare_with_all_others():
     found = reward.self_score(ids)
     rest = ids[:, 1:]
     assert torch.allclose(found[:, 0], reward(ids[:, 0], rest), rtol=0, atol=1e-12)
-    with pytest.raises(tm.TensorMTError, match="no average"):
+    with pytest.raises(tm.TensorMTError, match="does not support averaged references"):
         reward.aggregate(ids)
-
-
-def test_the_best_with_their_scores():
-    table = torch.tensor([[[1.0, 0.0], [0.5, 0.5], [0.0, 4.0]]])
-    found = nbest(table, 2)
-    assert found.indices.tolist() == [[2, 0]]
-    assert found.scores.tolist() == [[2.0, 0.5]]
-    assert nbest(table, 3).indices.tolist() == [[2, 0, 1]]  # of equals the first
-    assert mbr(table).tolist() == [2]
-    assert mbr(table, torch.tensor([[1.0, 0.0]])).tolist() == [0]
-    logs = torch.tensor([[0.0, -20.0]])
-    assert mbr(table, log_probabilities=logs).tolist() == [0]
-    with pytest.raises(tm.TensorMTError, match="give one of them"):
-        mbr(table, logs, logs)
-    with pytest.raises(tm.TensorMTError, match="expected one for each"):
-        mbr(table, torch.ones(1, 3))
-    with pytest.raises(tm.TensorMTError, match="the best 4 of 3"):
-        nbest(table, 4)

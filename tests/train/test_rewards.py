@@ -137,10 +137,3 @@ def test_losses_have_gradients_without_nan():
     padded = torch.tensor([-1.0, -torch.inf], requires_grad=True)
     rewards.policy_gradient(padded, torch.ones(2), torch.tensor([True, False])).backward()
     assert padded.grad.tolist() == [-1, 0]
-
-
-def test_mbr_takes_the_sample_most_like_the_others():
-    samples = torch.tensor([[[9, 8, 7, 6], [1, 2, 3, 4], [1, 2, 3, 5], [1, 2, 3, 4]]])
-    table = Reward(tm.BLEU(effective_order=True)).utility(samples)
-    assert mbr(table).tolist() == [1]
-    assert mbr(table, torch.tensor([[1.0, 0, 0, 0]])).tolist() == [0]

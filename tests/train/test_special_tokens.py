@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pretend import Watch, home
 
 import tensormt as tm
-from tensormt.train.special_tokens import SpecialIds, decoded, distinct
+from tensormt.train.special_tokens import SpecialIds, decode_texts, distinct
 
 
 def words(row, pad=(), eos=(), bos=(), skip=(), length=None):
@@ -96,7 +96,7 @@ TOKENIZER = SimpleNamespace(
 def test_what_models_of_hugging_face_write(row):
     special = SpecialIds.from_tokenizer(TOKENIZER)
     assert left(special.read(torch.tensor([row]))) == [[5, 3, 6]]
-    assert decoded(torch.tensor([row]), TOKENIZER) == ["5 3 6"]
+    assert decode_texts(torch.tensor([row]), TOKENIZER) == ["5 3 6"]
 
 
 def test_a_model_knows_more_than_its_tokenizer():

@@ -9,58 +9,12 @@ import pytest
 import torch
 
 import tensormt as tm
-from tensormt.train.chat_format import references, text_of
-from tensormt.train.naming import label
 from tensormt.train.rewards import Reward
 from tensormt.train.text_reward import TextReward
 
 
 def said(text, role="assistant"):
     return {"role": role, "content": text}
-
-
-@pytest.mark.parametrize(
-    ("completion", "text"),
-    [
-        ("a b", "a b"),
-        (None, ""),
-        ([], ""),
-        ([said("?", "user"), said("a b")], "a b"),
-        ([said("a b"), said("?", "user")], "a b"),
-        ([said(None), said("42", "tool"), said("a b")], "a b"),
-        ([said("a b"), said("42", "tool")], "a b"),
-        ([said("a b"), {"role": "assistant", "tool_calls": []}], ""),
-        ([said([{"type": "text", "text": "a "}, {"type": "image"}, {"text": "b"}])], "a b"),
-        ([{"content": "a b"}], "a b"),
-        (said("a b"), "a b"),
-    ],
-)
-def test_the_text_of_a_completion(completion, text):
-    assert text_of(completion) == text
-
-
-def test_what_is_no_completion():
-    for wrong in (3, [1, 2], b"a"):
-        with pytest.raises(tm.TensorMTError, match="a completion is"):
-            text_of(wrong)
-
-
-@pytest.mark.parametrize(
-    ("row", "found"),
-    [
-        ("a", ["a"]),
-        (["a", "", None, "b"], ["a", "b"]),
-        (None, []),
-        ("", []),
-        ([], []),
-        ([None], []),
-        (said("a"), ["a"]),
-        ([said("?", "user"), said("a")], ["a"]),
-        ([[said("a")], [said("b")], "c"], ["a", "b", "c"]),
-    ],
-)
-def test_references_of_a_row(row, found):
-    assert references(row) == found
 
 
 def call(reward, **more):
@@ -121,37 +75,6 @@ def test_completion_ids_are_scored_without_decoding():
         call(reward, completions=["?"] * 3, references=["a"] * 3)
     with pytest.raises(tm.TensorMTError, match="from_tokenizer"):
         call(Reward(tm.BLEU()).grpo(), completion_ids=ids, references=["a"] * 3)
-
-
-def test_names_tell_rewards_apart():
-    class Other:
-        fingerprint = "other parser"
-
-        def __call__(self, lines):
-            return None
-
-    bleu = TextReward(tm.BLEU())
-    stm = TextReward(tm.STM(balance="f1"), "default")
-    made = [
-        bleu.grpo(),
-        bleu.grpo("gold"),
-        bleu.grpo(scale=2),
-        TextReward(tm.BLEU(2)).grpo(),
-        TextReward(tm.BLEU(smooth="add-k")).grpo(),
-        Reward(tm.BLEU()).grpo(),
-        stm.grpo(),
-        TextReward(tm.STM(), "default").grpo(),
-        TextReward(tm.STM(balance="f1"), Other()).grpo(),
-        TextReward(tm.TKM(decay=0.4), "default").grpo(),
-        stm.grpo(name="mine"),
-    ]
-    names = [reward.__name__ for reward in made]
-    assert len(set(names)) == len(names)
-    assert names[0] == "bleu_reward"
-    assert names[6] == "stm_balance_f1_reward"
-    assert names[-1] == "mine"
-    assert all(name.isidentifier() for name in names)
-    assert label(tm.STM(balance="f1")) == "stm:balance=f1"
 
 
 def test_the_shape_of_verl():

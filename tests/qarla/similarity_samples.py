@@ -1,9 +1,11 @@
-"""QARLA's measures, read from the paper: nested lists, no tensors; and made-up beds for them."""
+"""QARLA's measures as in the paper, over nested lists without tensors; and random similarities."""
 
 import itertools
 import random
 
 import torch
+
+from tensormt.qarla.similarity_tensors import SimilarityTensors
 
 OPTIONS = list(itertools.product(["pairs", "distinct", "all"], [True, False]))
 
@@ -61,7 +63,9 @@ def members(index, count):
     return [x for x in range(count) if index >> x & 1]
 
 
-def random_bed(seed, ragged=False, values=4, cases=3, peers=4, models=5, metrics=3, lift=1):
+def random_similarities(
+    seed, ragged=False, values=4, cases=3, peers=4, models=5, metrics=3, lift=1
+):
     """Similarities on a few levels, so that ties are everywhere; padding is NaN."""
     source = random.Random(seed)
 
@@ -91,3 +95,21 @@ def random_bed(seed, ragged=False, values=4, cases=3, peers=4, models=5, metrics
 
 def real(mask):
     return [[k for k, kept in enumerate(row) if kept] for row in mask.tolist()]
+
+
+def random_tensors(seed, ragged, cases=5, peers=3, models=5, metrics=3, times=1):
+    """Random similarities; all cases `times` times over."""
+    random = torch.Generator().manual_seed(seed)
+    width = peers + models
+
+    def table():
+        values = torch.randint(0, 6, (cases, width, width), generator=random).to(torch.float64)
+        values[:, peers:, peers:] += 1
+        return values
+
+    present = torch.ones(cases, width, dtype=torch.bool)
+    if ragged:
+        present[1, peers] = present[2, peers + 4] = present[3, 0] = False
+    tables = {f"x{k}": table().masked_fill(~present[:, None], torch.nan) for k in range(metrics)}
+    tables = {name: table.repeat(times, 1, 1) for name, table in tables.items()}
+    return SimilarityTensors.from_tables(tables, present.repeat(times, 1), peers)

@@ -1,0 +1,54 @@
+"""Arguments that several commands have."""
+
+import warnings
+
+import pytest
+
+from tensormt.command import arguments
+from tensormt.command.main import build_parser
+from tensormt.errors import TensorMTError
+
+
+def parsed(*words):
+    return build_parser(["score"]).parse_args(["score", *words])
+
+
+def test_displayed_names(tmp_path):
+    paths = [tmp_path / "one" / "a.txt", tmp_path / "two" / "a.txt", tmp_path / "b.txt"]
+    for path in paths:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("x")
+    names = [str(path) for path in paths]
+    found = arguments.display_names([*names, "site/system\x1b"])
+    assert list(found.values()) == [names[0], names[1], "b.txt", r"site/system\x1b"]
+
+
+def test_chunks_and_files_of_trees(tmp_path):
+    (tmp_path / "a.conllu").write_text("")
+    (tmp_path / "a.ptb").write_text("(S (A a))\n")
+    with pytest.raises(TensorMTError, match="--chunk 0: expected an integer from 1 to 1,000,000"):
+        arguments.load(parsed("ref", "-i", "hyp", "--chunk", "0"))
+    mixed = parsed(str(tmp_path / "a.conllu"), "-i", str(tmp_path / "a.ptb"), "--trees")
+    with pytest.raises(TensorMTError, match="some files are CoNLL-U and some are not"):
+        arguments.load(mixed)
+
+
+def test_the_cache(monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", "/cache")
+    default = arguments.tree_options(parsed("ref", "-i", "hyp"))
+    assert (default.cache, default.strict_cache) == ("/cache/tensormt/parses", False)
+    named = arguments.tree_options(parsed("ref", "-i", "hyp", "--cache", "mine"))
+    assert (named.cache, named.strict_cache) == ("mine", True)
+    assert arguments.tree_options(parsed("ref", "-i", "hyp", "--no-cache")).cache is None
+
+
+def test_input_files():
+    args = parsed("ref", "-", "-i", "hyp", "--docs", "docs")
+    assert {"ref", "hyp", "docs"} <= set(arguments.input_files(args))
+    assert "-" not in arguments.input_files(args)
+
+
+def test_warnings_are_one_line(capsys):
+    with arguments.printed_warnings():
+        warnings.warn("two\nlines \x1b", stacklevel=1)
+    assert capsys.readouterr().err == "tensormt: two lines \\x1b\n"

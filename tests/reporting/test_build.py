@@ -1,0 +1,88 @@
+"""`tm.report`: what is on the page is what the library computes, and errors."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from reporting.page_samples import DOCS, HYPS, REFS, TREES, read_page
+
+import tensormt as tm
+from tensormt.reporting.build import most_different_segments
+from tensormt.reporting.overview import json_number
+
+
+def test_scores_texts_and_signatures_are_on_the_page(page):
+    meta = page.meta
+    assert (meta["n"], meta["systems"], meta["title"]) == (4, list(HYPS), "A & B")
+    assert [page.texts(column) for column in meta["hyps"]] == list(HYPS.values())
+    assert [page.texts(column) for column in meta["refs"]] == REFS
+    assert page.texts(meta["docs"]) == DOCS
+    for metric in meta["metrics"]:
+        for k, lines in enumerate(HYPS.values()):
+            expected = tm.score(lines, REFS, [metric["name"]])
+            found = page.array(metric["columns"][k])
+            assert np.array_equal(found, expected.segments[metric["name"]].numpy().astype("f4"))
+            assert metric["scores"][k] == json_number(expected.corpus[metric["name"]])
+            assert metric["signature"] == expected.signatures[metric["name"]]
+
+
+def test_errors_say_what_to_do(tmp_path):
+    with pytest.raises(tm.TensorMTError, match="at least one system"):
+        tm.report({}, REFS)
+    with pytest.raises(tm.TensorMTError, match="no reference given"):
+        tm.report(HYPS, [])
+    with pytest.raises(tm.TensorMTError, match="trees_for"):
+        tm.report(HYPS, REFS, ["bleu"], trees_for=-1)
+    with pytest.raises(tm.TensorMTError, match="no folder"):
+        tm.report(HYPS, REFS, ["bleu"], tmp_path / "nowhere" / "r.html")
+    with pytest.raises(tm.TensorMTError, match="with the systems of hyps"):
+        tm.report(HYPS, REFS, ["stm"], tmp_path / "r.html", trees=({"A": []}, []))
+    with pytest.raises(tm.TensorMTError, match="no segments"):
+        tm.report({"A": []}, [[]], ["bleu"], tmp_path / "r.html")
+    with pytest.raises(tm.TensorMTError, match="expected \\[3, 4\\]"):
+        tm.report(HYPS, REFS, ["bleu"], tmp_path / "r.html", human={"f": torch.zeros(2, 2)})
+
+
+def test_trees_come_written_or_beside_the_text(tmp_path):
+    metrics = ["stm", "hwcm", "tkm"]
+    written = tm.report(
+        {"A": TREES, "B": TREES[::-1]}, [TREES], metrics, tmp_path / "w.html", trees=True
+    )
+    lines = ["the dog ran", "I have the dog"]
+    beside = tm.report(
+        {"A": lines, "B": lines[::-1]},
+        [lines],
+        metrics,
+        tmp_path / "b.html",
+        trees=({"A": TREES, "B": TREES[::-1]}, [TREES]),
+    )
+    one, two = (read_page(path) for path in (written, beside))
+    assert one.cards() == two.cards()
+    assert one.texts(one.meta["hyps"][0]) == lines
+    assert [m["scores"] for m in one.meta["metrics"]] == [m["scores"] for m in two.meta["metrics"]]
+    card = one.cards()[0]
+    assert card["views"][0]["s"][0] == {
+        "l": ["S", "NP", "DT", "NN", "VP", "VBD"],
+        "p": [-1, 0, 1, 1, 0, 4],
+        "w": ["", "", "the", "dog", "", "ran"],
+    }
+    assert card["views"][1]["s"][0] == {"l": ["the", "dog", "ran"], "p": [1, 2, -1]}
+    # the parts of a kernel's pairs sum to the score
+    kernel = [part for r, _, _, part in card["m"]["tkm"]["p"][0] if r == 0]
+    assert math.isclose(sum(kernel), 1.0, rel_tol=1e-3)
+
+
+def test_trees_are_drawn_where_systems_differ_most():
+    scores = {"m": np.array([[0.0, 0.5, 1.0, 0.2], [0.1, 0.5, 0.0, 0.9]])}
+    assert most_different_segments(scores, 2) == [2, 3]
+    assert most_different_segments(scores, None) == [0, 1, 2, 3]
+    assert most_different_segments({"m": scores["m"][:1]}, 2) == [0, 3]  # one system: the lowest
+
+
+def test_names_that_cannot_be_written_are_shown_with_a_mark(tmp_path):
+    odd = "a\ud800"
+    texts = ["a dog ran", "a cat"]
+    options = {"docs": [odd, "b"], "title": odd}
+    path = tm.report({odd: texts, "B": texts}, [texts], ["bleu"], tmp_path / "r.html", **options)
+    assert "<title>a?</title>" in path.read_text(encoding="utf-8")

@@ -1,0 +1,31 @@
+"""N-gram counts of many shards."""
+
+from scale.samples import rows, scores, write_jsonl
+
+from tensormt.scale import score_files
+
+
+def test_saved_frequencies_are_taken(tmp_path):
+    from tensormt.ngram.frequencies import Frequencies
+    from tensormt.text.tokens import TokenBatch
+
+    some = rows(40)
+    path = write_jsonl(tmp_path / "rows.jsonl", some)
+    table = Frequencies(5)
+    refs = [text for row in [*some, *rows(200, seed=2)] for text in row["references"]]
+    table.add([TokenBatch.from_text(refs, "13a").lowered])
+    table.save(tmp_path / "table.safetensors")
+    own = score_files([path], tmp_path / "own", ["nist"], workers=1)
+    other = score_files(
+        [path], tmp_path / "out", ["nist"], workers=1,
+        frequencies=[str(tmp_path / "table.safetensors")],
+    )  # fmt: skip
+    assert not (tmp_path / "out" / "counts").exists()
+    assert own.corpus != other.corpus
+    import tensormt as tm
+
+    metric = tm.NIST(counts=Frequencies.load(tmp_path / "table.safetensors"))
+    hyp = tm.TokenBatch.from_text([row["hypothesis"] for row in some])
+    streams = [[(row["references"] + [""])[k] for row in some] for k in range(2)]
+    expected = metric(hyp, [tm.TokenBatch.from_text(stream) for stream in streams])
+    assert [row["nist"] for row in scores(other, ["nist"])] == expected.tolist()
