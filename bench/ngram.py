@@ -30,7 +30,6 @@ from pathlib import Path
 
 os.environ["OMP_NUM_THREADS"] = os.environ["RAYON_NUM_THREADS"] = "1"
 
-import bleuscore
 import torch
 from fair import forget, in_turn
 from nltk.translate.nist_score import corpus_nist
@@ -93,6 +92,8 @@ def measures(
     systems: list[list[str]], refs: list[list[str]]
 ) -> Iterator[tuple[str, Callable[[], object], Callable[[], object], float]]:
     """Name, our call, the peer's call, and the ratio that is asked for; results are checked."""
+    import bleuscore
+
     hyps = systems[0]
     lists = [list(own) for own in zip(*refs, strict=True)]
 

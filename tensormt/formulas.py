@@ -1,15 +1,23 @@
 """Formulas that metrics share, for torch tensors, numpy arrays and Python numbers alike.
 
-Scores are computed from statistics [...,K], column by column, by functions that take arrays and
-numbers, so that one definition serves the batched engine (torch, any device, with gradients) and
-the plain path for a few segments, where a segment is a list of K numbers. This module imports numpy
-only.
+Scores are computed from statistics [...,K] by functions that take arrays, so that one definition
+serves the batched engine (torch, any device, with gradients) and numpy. The same definition serves
+the plain path for a few segments, where the statistics of a segment are a list of K numbers: what
+is an axis of orders in an array is a list there. This module imports numpy only.
+
+    rows              array [...,K]             list of K numbers
+    part(rows, 1, 5)  array [...,4]             list of 4 numbers
+    column(rows, 0)   array [...]               number
+    each(f, a, b)     f(a, b), element-wise     [f(a[0], b[0]), f(a[1], b[1]), …]
+    total(a)          sum over the last axis    sum of the list
 """
 
 from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Callable
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -22,15 +30,52 @@ def namespace(array: Any) -> Any:
 
 
 def as_float64(array: Any) -> Any:
-    """Return the array in double precision."""
+    """Return the array in double precision; numbers as they are."""
+    if isinstance(array, list | int | float):
+        return array
     return array.astype(np.float64) if isinstance(array, np.ndarray) else array.double()
 
 
-def columns(rows: Any) -> list[Any]:
-    """Return the K columns of statistics: float64 [...] each; of a list of numbers the list."""
-    if isinstance(rows, list):
-        return rows
-    return [as_float64(rows[..., column]) for column in range(rows.shape[-1])]
+def part(rows: Any, start: int, stop: int | None = None, step: int | None = None) -> Any:
+    """Return some of the columns."""
+    places = slice(start, stop, step)
+    return rows[places] if isinstance(rows, list) else rows[..., places]
+
+
+def column(rows: Any, place: int) -> Any:
+    """Return one column."""
+    return rows[place] if isinstance(rows, list) else rows[..., place]
+
+
+def each(function: Callable[..., Any], *values: Any) -> Any:
+    """Return a function of arrays, or of each of the numbers of lists."""
+    if isinstance(values[0], list):
+        return [function(*numbers) for numbers in zip(*values, strict=True)]
+    return function(*values)
+
+
+def running_total(values: Any) -> Any:
+    """Return the sums of the first 1, 2, … elements of the last axis, or of a list."""
+    return list(accumulate(values)) if isinstance(values, list) else values.cumsum(-1)
+
+
+def total(values: Any) -> Any:
+    """Return the sum over the last axis, or of a list, from the first element to the last.
+
+    `sum` of torch and of numpy add in orders of their own, and scores that are equal in one library
+    may then differ in another by their last bit: the best of several references must not.
+    """
+    if not isinstance(values, list):
+        return values.cumsum(-1)[..., -1]
+    found = 0.0
+    for value in values:
+        found += value
+    return found
+
+
+def positive(value: Any) -> Any:
+    """Return whether the value is greater than 0; element by element, or of a number."""
+    return value > 0
 
 
 def where(condition: Any, yes: Any, no: Any) -> Any:
@@ -56,10 +101,11 @@ def log(value: Any) -> Any:
         return np.log(value)
 
 
-def ratio(part: Any, whole: Any, otherwise: float = 0.0) -> Any:
-    """Return part / whole [...], and `otherwise` where whole is 0."""
+def ratio(share: Any, whole: Any, otherwise: float = 0.0) -> Any:
+    """Return share / whole, and `otherwise` where the whole is 0; arrays or numbers."""
     some = whole > 0
-    return where(some, part / where(some, whole, 1), otherwise)
+    found = share / where(some, whole, 1)
+    return where(some, found, otherwise)
 
 
 def brevity_penalty(hyp: Any, ref: Any) -> Any:
@@ -72,6 +118,7 @@ def brevity_penalty(hyp: Any, ref: Any) -> Any:
     Returns:
         float64 [...]; 0 for an empty hypothesis.
     """
-    some = hyp > 0
-    short = exp(1.0 - ref / where(some, hyp, 1)) * some
+    hyp, ref = as_float64(hyp), as_float64(ref)
+    # e to the power of 1 - 10⁹ r is 0, as it is for a hypothesis of no length
+    short = exp(1.0 - ref / where(hyp > 0, hyp, 1e-9))
     return where(hyp < ref, short, 1.0)

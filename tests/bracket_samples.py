@@ -6,7 +6,7 @@ import random
 
 import oracles
 
-LABELS = "S NP VP X".split()
+LABELS = "S NP VP X ,".split()  # a comma with children is no punctuation
 TAGS = "NN VB CC , . -LRB- POS".split()
 WORDS = "a b c the , . and é İ 漢 👩\u200d🚀 e\u0301".split()
 

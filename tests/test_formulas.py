@@ -3,8 +3,23 @@
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
-from tensormt.formulas import as_float64, brevity_penalty, namespace
+from tensormt.formulas import (
+    as_float64,
+    brevity_penalty,
+    column,
+    each,
+    exp,
+    log,
+    namespace,
+    part,
+    ratio,
+    running_total,
+    total,
+    where,
+)
 
 
 def test_namespaces():
@@ -17,6 +32,42 @@ def test_namespaces():
 @pytest.mark.parametrize("make", [torch.tensor, np.array])
 def test_brevity_penalty(make):
     """Papineni et al. 2002: 1 at equal length, exp(1 - r/c) below it."""
-    with np.errstate(divide="ignore"):
-        penalty = brevity_penalty(make([5, 4, 10, 0]), make([5, 5, 5, 5]))
-    assert penalty.tolist() == pytest.approx([1, 0.7788007830714049, 1, 0])
+    lengths, expected = [5, 4, 10, 0], [1, 0.7788007830714049, 1, 0]
+    penalty = brevity_penalty(make(lengths), make([5, 5, 5, 5]))
+    assert penalty.tolist() == pytest.approx(expected, rel=1e-15)
+    assert [brevity_penalty(c, 5) for c in lengths] == pytest.approx(expected, rel=1e-15)
+
+
+@given(st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=40))
+def test_sums_add_from_the_first_to_the_last(values):
+    """To the last bit: the best of several references is the same in torch and in plain Python."""
+    expected = 0.0
+    for value in values:
+        expected += value
+    assert total(values) == expected
+    for make in (torch.tensor, np.array):
+        rows = make([values, values[::-1]], dtype=namespace(make([0])).float64)
+        assert total(rows)[0] == expected
+        assert total(rows.T.contiguous().T if make is torch.tensor else rows)[0] == expected
+
+
+@given(st.lists(st.integers(0, 9), min_size=4, max_size=9))
+@pytest.mark.parametrize("make", [torch.tensor, np.array])
+def test_lists_of_numbers_are_rows_of_arrays(make, row):
+    """What a list gives is what its row in an array gives."""
+    array = as_float64(make([row, row]))
+
+    def same(function):
+        found = function(row)
+        found = found if isinstance(found, list) else [found]
+        expected = np.asarray(function(array))[0]
+        assert found == pytest.approx(np.atleast_1d(expected).tolist(), rel=1e-15)
+
+    same(lambda rows: part(rows, 1, None, 2))
+    same(lambda rows: column(rows, 2))
+    same(running_total)
+    same(lambda rows: total(each(lambda a: a > 3, rows)))
+    same(lambda rows: each(lambda a: where(a > 3, a, 0), rows))
+    same(lambda rows: each(lambda a: exp(a / 2), rows))
+    same(lambda rows: each(lambda a: log(a / 2), rows))
+    same(lambda rows: each(lambda a, b: ratio(a, b, 0.5), part(rows, 0, 2), part(rows, 2, 4)))

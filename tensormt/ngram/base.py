@@ -45,7 +45,7 @@ class NgramMetric(Metric["TokenBatch"]):
     lowercase: bool
     counts_tokens: ClassVar[bool] = True  # whether token ids are what text is cut into
     clips_only: ClassVar[bool] = False  # whether `count` needs clipped matches and lengths alone
-    _plain_limit: ClassVar[int] = MAX_TOKENS  # tokens of all sides that the plain path takes
+    _plain_limit: ClassVar[int] = MAX_TOKENS  # the size of all sides that the plain path takes
     counts: Frequencies | None = None  # n-gram counts of the whole test set, where they are needed
 
     def _configure(self, values: Any) -> None:
@@ -117,6 +117,10 @@ class NgramMetric(Metric["TokenBatch"]):
         """Compute the statistics of one segment from its tokens and those of its references."""
         raise NotImplementedError
 
+    def _plain_size(self, rows: Sequence[Row]) -> int:
+        """The number of tokens, or of what else takes the time."""
+        return sum(map(len, rows))
+
     def _plain_rows(
         self, hyp: TokenBatch, refs: Sequence[TokenBatch]
     ) -> list[tuple[Row, list[Row]]] | None:
@@ -134,7 +138,7 @@ class NgramMetric(Metric["TokenBatch"]):
             if rows is None:
                 return None
             sides.append(rows)
-            size += sum(map(len, rows))
+            size += self._plain_size(rows)
         if size > self._plain_limit:
             return None
         segments = [

@@ -15,12 +15,26 @@ segments do so and sums of segments do not, which is what `sacrebleu -sl` and `s
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from operator import add, truediv
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
 from tensormt.errors import TensorMTError
-from tensormt.formulas import brevity_penalty, columns, exp, log, where
+from tensormt.formulas import (
+    as_float64,
+    brevity_penalty,
+    column,
+    each,
+    exp,
+    log,
+    namespace,
+    part,
+    positive,
+    running_total,
+    total,
+    where,
+)
 from tensormt.ngram.base import Lowercase, MaxOrder, NgramMetric, Tokenizer
 from tensormt.options import Boolean, Choice, Number
 from tensormt.plain import clipped, closest_length
@@ -63,7 +77,7 @@ def bleu(
     """Compute BLEU from counts.
 
     Args:
-        matched: Clipped matches of each order: an array [...,N], or a list of N arrays or numbers.
+        matched: Clipped matches of each order: an array [...,N], or a list of N numbers.
         totals: N-grams of the hypothesis of each order, likewise.
         length: Lengths of hypotheses, [...].
         reference: Closest reference lengths, [...].
@@ -75,29 +89,45 @@ def bleu(
         float64 [...], 0 to 100.
     """
     value = float((SMOOTHINGS[smooth] if smooth_value is None else smooth_value) or 0.0)
-    orders = list(zip(columns(matched), columns(totals), strict=True))
-    total, number, zeros = 0.0, 0, 0
-    some = False
-    for order, (found, possible) in enumerate(orders):
-        some = some | (found > 0)
-        if smooth == "add-k" and order:
-            found, possible = found + value, possible + value
-        # an order in which the hypothesis has no n-gram does not count, nor do those above it
-        real = possible > 0
-        precision = found / where(real, possible, 1)
+    found, possible = as_float64(matched), as_float64(totals)
+    orders = len(found) if isinstance(found, list) else found.shape[-1]
+    some = column(found, 0) > 0  # an n-gram contains words
+    if smooth == "add-k":
+        more = _above_first(value, found)
+        found, possible = each(add, found, more), each(add, possible, more)
+    # an order in which the hypothesis has no n-gram does not count, nor do those above it
+    real = each(positive, possible)
+    if smooth in ("exp", "floor", "epsilon"):
+        zero = each(_missed, found, real)
         if smooth == "exp":
-            zeros = zeros + (real & (found == 0))
-            precision = where(found > 0, precision, 0.5**zeros / where(real, possible, 1))
+            halvings = running_total(zero)
+            found = each(lambda none, count, n: where(none, 0.5**count, n), zero, halvings, found)
         elif smooth == "floor":
-            precision = where(found > 0, precision, value / where(real, possible, 1))
-        elif smooth == "epsilon":
-            precision = where(found > 0, precision, value)
-        total = total + where(real, log(precision), 0.0)
-        number = number + real
-    counted = where(effective_order, number, len(orders))
-    mean = total / where(counted > 0, counted, 1)
-    score = 100.0 * brevity_penalty(length, reference) * exp(mean)
-    return where(some & (effective_order | (number == len(orders))), score, 0.0)
+            found = each(lambda none, n: where(none, value, n), zero, found)
+    whole = each(lambda counts, n: where(counts, n, 1.0), real, possible)
+    precision = each(truediv, found, whole)
+    if smooth == "epsilon":
+        precision = each(lambda none, share: where(none, value, share), zero, precision)
+    logs = total(each(lambda counts, share: where(counts, log(share), 0.0), real, precision))
+    number = total(real)
+    counted = where(effective_order, number, orders)
+    score = 100.0 * brevity_penalty(length, reference) * exp(logs / where(counted > 0, counted, 1))
+    if effective_order is not True:
+        some = some & (effective_order | (number == orders))
+    return where(some, score, 0.0)
+
+
+def _missed(found: Any, real: Any) -> Any:
+    return (found == 0) & real
+
+
+def _above_first(value: float, like: Any) -> Any:
+    """The value for all orders but the first, which has 0."""
+    if isinstance(like, list):
+        return [0.0] + [value] * (len(like) - 1)
+    values = namespace(like).full_like(like, value)
+    values[..., 0] = 0.0
+    return values
 
 
 def _ngrams(tokens: Row, order: int) -> Sequence[Hashable]:
@@ -190,15 +220,15 @@ class BLEU(NgramMetric):
         return [1, length, closest_length(length, [len(ref) for ref in refs]), *matched, *totals]
 
     def _score(self, rows: Any, segment: bool | None) -> Any:
-        size, table = self.max_order, columns(rows)
+        size, table = self.max_order, as_float64(rows)
         effective: Any = self.effective_order
         if effective is None:
-            effective = table[0] == 1 if segment is None else segment
+            effective = column(table, 0) == 1 if segment is None else segment
         return bleu(
-            table[3 : 3 + size],
-            table[3 + size :],
-            table[1],
-            table[2],
+            part(table, 3, 3 + size),
+            part(table, 3 + size),
+            column(table, 1),
+            column(table, 2),
             self.smooth,
             self.smooth_value,
             effective,

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 
 from tensormt.errors import TensorMTError
-from tensormt.formulas import columns, ratio, where
+from tensormt.formulas import as_float64, each, part, ratio, total, where
 from tensormt.ngram.base import Lowercase, NgramMetric
 from tensormt.options import Boolean, Integer, Number
 from tensormt.plain import MAX_CHARACTERS, clipped
@@ -166,6 +166,9 @@ class ChrF(NgramMetric):
             return None
         return np.array([self._plain_row(row, others) for row, others in segments], np.int64)
 
+    def _plain_size(self, rows: Sequence[Row]) -> int:
+        return sum(len(row) if isinstance(row, str) else sum(map(len, row)) for row in rows)
+
     def _plain_row(self, hyp: Row, refs: Sequence[Row]) -> list[int]:
         """Count n-grams and matches of one segment with the reference of the best score."""
         own = self._plain_ngrams(hyp)
@@ -194,22 +197,20 @@ class ChrF(NgramMetric):
         return found
 
     def _score(self, rows: Any, segment: bool | None) -> Any:
-        table, factor = columns(rows), float(self.beta) ** 2
-        orders = list(zip(table[1::3], table[2::3], table[3::3], strict=True))
-        precisions, recalls, scores, number = 0.0, 0.0, 0.0, 0
-        for hyp, ref, matched in orders:
-            ours, theirs = hyp > 0, ref > 0
-            # an order that one side lacks has no matches
-            precision, recall = matched / where(ours, hyp, 1), matched / where(theirs, ref, 1)
-            if self.eps_smoothing:
-                sides = where(ours, precision, _EPS), where(theirs, recall, _EPS)
-                scores = scores + _f(*sides, factor, _EPS)
-            precisions, recalls = precisions + precision, recalls + recall
-            number = number + (ours & theirs)
+        table, factor = as_float64(rows), float(self.beta) ** 2
+        hyp, ref, matched = (part(table, start, None, 3) for start in (1, 2, 3))
+        nothing = _EPS if self.eps_smoothing else 0.0
+        # an order that one side lacks has no matches
+        precision, recall = (
+            each(lambda found, all_: ratio(found, all_, nothing), matched, side)
+            for side in (hyp, ref)
+        )
         if self.eps_smoothing:
-            return 100 * scores / len(orders)
+            scores = each(lambda p, r: _f(p, r, factor, nothing), precision, recall)
+            return 100 * total(scores) / (self.max_order + self.word_order)
+        number = total(each(lambda ours, theirs: (ours > 0) & (theirs > 0), hyp, ref))
         number = where(number > 0, number, 1)
-        return 100 * _f(precisions / number, recalls / number, factor, 0.0)
+        return 100 * _f(total(precision) / number, total(recall) / number, factor, 0.0)
 
 
 def _f(precision: Any, recall: Any, factor: float, nothing: float) -> Any:

@@ -56,18 +56,19 @@ class TreeMetric(Metric["TreeBatch"]):
         """
         if not 0 < len(hyp) <= MAX_SEGMENTS or overridden(type(self), "_plain_trees", "trees"):
             return None
-        sides, lengths = [], []
+        lengths = []
         for batch in (hyp, *refs):
-            given, compared = batch.plain_trees(), self._plain_trees(batch)
-            if given is None or compared is None:
+            trees = batch.plain_trees()
+            if trees is None:
                 return None
-            sides.append(compared)
-            lengths.append([len(tree) for tree in given])
+            lengths.append([len(tree) for tree in trees])
         if sum(map(sum, lengths)) > MAX_NODES:
             return None
         if not all(map(any, zip(*lengths[1:], strict=True))):
             return None  # a segment has no reference
-        return list(zip(*sides, strict=True))
+        sides = [self._plain_trees(batch) for batch in (hyp, *refs)]
+        compared = [trees for trees in sides if trees is not None]
+        return list(zip(*compared, strict=True)) if len(compared) == len(sides) else None
 
     @abstractmethod
     def tree_settings(self) -> dict[str, object]:

@@ -21,7 +21,17 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
-from tensormt.formulas import brevity_penalty, columns, ratio, where
+from tensormt.formulas import (
+    as_float64,
+    brevity_penalty,
+    column,
+    each,
+    part,
+    positive,
+    ratio,
+    total,
+    where,
+)
 from tensormt.options import Choice
 from tensormt.plain import MAX_ORDERS, clipped, closest_length, overridden
 from tensormt.syntax.base import TreeMetric
@@ -125,23 +135,21 @@ class ClippedPrecisionMetric(TreeMetric):
         return clipped_engine.explain(self, hyp, refs)
 
     def _score(self, rows: Any, segment: bool | None) -> Any:
-        size, table = self.orders, columns(rows)
-        both, count, rest = (
-            table[1 : 1 + size],
-            table[1 + size : 1 + 2 * size],
-            table[1 + 2 * size :],
-        )
-        single = table[0] == 1 if segment is None else segment
-        floor = self.epsilon * single if self.epsilon else None
+        size, table = self.orders, as_float64(rows)
+        both, count = part(table, 1, 1 + size), part(table, 1 + size, 1 + 2 * size)
+        rest = part(table, 1 + 2 * size)
+        floor: Any = None
+        if self.epsilon:
+            floor = self.epsilon * (column(table, 0) == 1 if segment is None else segment)
         score = _mean_fraction(both, count, floor)
         if self.balance == "brevity":
-            score = score * brevity_penalty(*rest)
+            score = score * brevity_penalty(column(rest, 0), column(rest, 1))
         elif self.one_reference:
             precision, recall = score, _mean_fraction(both, rest, floor)
             score = recall
             if self.balance == "f1":
                 score = ratio(2 * precision * recall, precision + recall)
-        return where(count[0] > 0, score, 0.0)
+        return where(column(count, 0) > 0, score, 0.0)
 
     def settings(self) -> dict[str, object]:
         """Return depth or length, balance, and which trees are compared."""
@@ -164,13 +172,14 @@ def _clipped(own: Sequence[Items], refs: Sequence[Sequence[Items]]) -> list[int]
     return found + [0] * (len(own) - len(found))
 
 
-def _mean_fraction(parts: Sequence[Any], wholes: Sequence[Any], floor: Any) -> Any:
-    """Mean over the orders with a whole of part / whole, zero fractions raised to the floor."""
-    total, number = 0.0, 0
-    for part, whole in zip(parts, wholes, strict=True):
-        present = whole > 0
-        fraction = part / where(present, whole, 1)  # learned weights may sum to less than 1
-        if floor is not None:
-            fraction = where(fraction > 0, fraction, floor) * present
-        total, number = total + fraction, number + present
-    return total / where(number > 0, number, 1)
+def _mean_fraction(shares: Any, wholes: Any, floor: Any) -> Any:
+    """Mean over the orders with a whole of share / whole, zero fractions raised to the floor."""
+
+    def fraction(share: Any, whole: Any) -> Any:
+        some = whole > 0
+        found = share / where(some, whole, 1)  # learned weights may sum to less than 1
+        return found if floor is None else where(found > 0, found, least) * some
+
+    least = floor if floor is None or isinstance(floor, float) else floor[..., None]
+    number = total(each(positive, wholes))
+    return total(each(fraction, shares, wholes)) / where(number > 0, number, 1)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
-from tensormt.formulas import columns, where
+from tensormt.formulas import column, where
 from tensormt.options import Number
 from tensormt.plain import overridden
 from tensormt.syntax.base import (
@@ -102,8 +102,8 @@ class TreeKernelMetric(TreeMetric):
         return best
 
     def _score(self, rows: Any, segment: bool | None) -> Any:
-        number, total = columns(rows)
-        return total / where(number > 1, number, 1)
+        number, score = column(rows, 0), column(rows, 1)
+        return score / where(number > 1, number, 1)
 
     def _explain(self, hyp: TreeBatch, refs: Sequence[TreeBatch]) -> Explanation:
         from tensormt.syntax import kernel_engine

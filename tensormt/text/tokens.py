@@ -22,7 +22,7 @@ from torch import Tensor
 from tensormt.data.coercion import as_lines, as_list
 from tensormt.errors import TensorMTError
 from tensormt.kernels.backend import mix, nonzero, on_cpu, ranges, repeat, take
-from tensormt.plain import MAX_CHARACTERS, MAX_SEGMENTS
+from tensormt.plain import MAX_CHARACTERS, MAX_SEGMENTS, MAX_TEXT, MAX_TOKENS
 from tensormt.text import plain_tokens
 from tensormt.text.dictionary import Dictionary, code_points, number_characters
 from tensormt.text.plain_tokens import CHARACTERS, Row, check_name
@@ -66,7 +66,8 @@ class TokenBatch:
         self._arrays = arrays  # None: made from the rows on first use
         self._rows = rows  # None: made from the arrays on first use, if few
         self.tokenize, self.lowercase = tokenize, lowercase
-        self._sharing: Sequence[TokenBatch] = (self,)  # batches that are to have one dictionary
+        # batches, this one included, that are to have one dictionary; none: this one alone
+        self._sharing: Sequence[TokenBatch] = ()
 
     @classmethod
     def _from(
@@ -110,8 +111,9 @@ class TokenBatch:
             rows = [plain_tokens.tokenize(lines, tokenize, lowercase) for lines in texts]
             batches = [cls._from(None, own, tokenize, lowercase) for own in rows if own is not None]
             if len(batches) == len(texts):
-                for batch in batches:
-                    batch._sharing = batches
+                if len(batches) > 1:
+                    for batch in batches:
+                        batch._sharing = batches
                 return batches
         if tokenize in CHARACTERS:
             codes = [characters(lines, tokenize, lowercase) for lines in texts]
@@ -145,7 +147,7 @@ class TokenBatch:
     def _made(self) -> _Arrays:
         """The tensors, made on first use."""
         if self._arrays is None:
-            _encode(self._sharing)
+            _encode(self._sharing or (self,))
         assert self._arrays is not None
         return self._arrays
 
@@ -157,7 +159,8 @@ class TokenBatch:
         if self._rows is None:
             assert self._arrays is not None
             tokens, lengths, dictionary = self._arrays
-            few = len(lengths) <= MAX_SEGMENTS and len(tokens) <= MAX_CHARACTERS
+            most = max(MAX_TOKENS, MAX_CHARACTERS)
+            few = len(lengths) <= MAX_SEGMENTS and len(tokens) <= most
             if dictionary is None or not few or not on_cpu(tokens):
                 return None
             self._rows = list(self.to_tokens())
@@ -255,19 +258,21 @@ class TokenBatch:
             return mix(self.tokens)
         return self.dictionary.hashes.to(self.device).index_select(0, self.tokens)
 
-    @cached_property
+    @property
     def lowered(self) -> TokenBatch:
         """The same segments with every type in lower case (`str.lower`, type by type)."""
-        if self.lowercase:
-            return self
+        return self if self.lowercase or not self.from_strings else self._lowered
+
+    @cached_property
+    def _lowered(self) -> TokenBatch:
         if self._arrays is None:
             rows = [plain_tokens.lower(row) for row in self._rows or ()]
             return TokenBatch._from(None, rows, self.tokenize, True)
-        if self.dictionary is None:
-            return self
-        new, dictionary = self.dictionary.lowered
-        tokens = new.to(torch.int32).to(self.device).index_select(0, self.tokens)
-        return TokenBatch(tokens, self.lengths, dictionary, self.tokenize, True)
+        tokens, lengths, dictionary = self._arrays
+        assert dictionary is not None
+        new, lower = dictionary.lowered
+        tokens = new.to(torch.int32).to(self.device).index_select(0, tokens)
+        return TokenBatch(tokens, lengths, lower, self.tokenize, True)
 
     def __getitem__(self, index: int | slice | Sequence[int] | Tensor) -> TokenBatch:
         """The chosen segments as a batch with the same dictionary; an int chooses one."""
@@ -359,7 +364,7 @@ def _few(texts: Sequence[Sequence[str | bytes | None]]) -> bool:
             return False
         for line in lines:
             size += len(line or "")
-    return size <= MAX_CHARACTERS
+    return size <= MAX_TEXT
 
 
 def _encode(batches: Sequence[TokenBatch]) -> None:
@@ -375,3 +380,4 @@ def _encode(batches: Sequence[TokenBatch]) -> None:
     parts = tokens.split_with_sizes([sum(own) for own in sizes])
     for batch, own, part in zip(batches, sizes, parts, strict=True):
         batch._arrays = _Arrays(part, torch.from_numpy(np.array(own, np.int64)), dictionary)
+        batch._sharing = ()

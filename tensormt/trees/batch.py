@@ -30,7 +30,7 @@ from tensormt.data.coercion import as_lines
 from tensormt.errors import TensorMTError
 from tensormt.kernels.backend import nonzero, on_cpu, repeat, take_or
 from tensormt.kernels.nodes import Nodes
-from tensormt.plain import MAX_CHARACTERS, MAX_NODES, MAX_SEGMENTS
+from tensormt.plain import MAX_NODES, MAX_SEGMENTS, MAX_TEXT
 from tensormt.text.dictionary import Dictionary
 from tensormt.trees import bracketing, conllu, head_format, penn, transforms
 from tensormt.trees.conversion import FlatTrees, flatten, unflatten
@@ -124,7 +124,7 @@ class TreeBatch:
         tensor([5])
         """
         lines = bracketing.split(lines) if isinstance(lines, str) else as_lines(lines)
-        if 0 < len(lines) <= MAX_SEGMENTS and sum(len(x or "") for x in lines) <= MAX_CHARACTERS:
+        if 0 < len(lines) <= MAX_SEGMENTS and sum(map(len, filter(None, lines))) <= MAX_TEXT:
             plain = read_brackets(lines)
             if plain is not None:
                 return cls._from(None, plain, "constituency")

@@ -12,7 +12,7 @@ from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 from text_samples import texts
 
 from tensormt.errors import TensorMTError
-from tensormt.plain import MAX_CHARACTERS, MAX_SEGMENTS
+from tensormt.plain import MAX_SEGMENTS, MAX_TEXT
 from tensormt.text import plain_tokens
 from tensormt.text.plain_tokens import NATIVE, tokenize, tokenize_13a
 from tensormt.text.tokens import TokenBatch, unify
@@ -108,9 +108,9 @@ def test_invalid_text_raises_the_error_of_the_vectorised_tokeniser(name: str) ->
 
 
 def test_many_lines_and_long_ones_are_not_held_as_strings() -> None:
-    for few in (["a"] * (MAX_SEGMENTS + 1), ["a" * (MAX_CHARACTERS + 1)]):
+    for few in (["a"] * (MAX_SEGMENTS + 1), ["a" * (MAX_TEXT + 1)]):
         assert TokenBatch.from_text(few)._rows is None
-    long = TokenBatch.from_text(["a " * (MAX_CHARACTERS + 1)], "none")
+    long = TokenBatch.from_text(["a " * (MAX_TEXT + 1)], "none")
     assert long.plain_rows() is None
     assert TokenBatch.from_ids(torch.tensor([[1]]), torch.tensor([1])).plain_rows() is None
 
@@ -135,3 +135,19 @@ def test_needs_neither_torch_nor_arrow() -> None:
         code = f"import sys, {module}; print({heavy})"
         result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
         assert result.stdout.strip() == "[]", module + result.stdout + result.stderr
+
+
+def test_batches_are_freed_without_the_garbage_collector() -> None:
+    """A batch that refers to itself would keep its tensors until the collector runs."""
+    import gc
+    import weakref
+
+    gc.disable()
+    try:
+        for count in (1, MAX_SEGMENTS + 1):
+            batch = TokenBatch.from_text(["a b"] * count)
+            watch = [weakref.ref(batch), weakref.ref(batch[:1]), weakref.ref(batch.lengths)]
+            del batch
+            assert [found() for found in watch] == [None] * 3
+    finally:
+        gc.enable()

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tensormt as tm
-from tensormt.plain import MAX_CHARACTERS, MAX_NODES, MAX_SEGMENTS
+from tensormt.plain import MAX_NODES, MAX_SEGMENTS, MAX_TEXT
 from tensormt.trees import head_format, penn
 from tensormt.trees.conversion import flatten, unflatten
 from tensormt.trees.head_rules import RULES, HeadRules
@@ -94,6 +94,14 @@ def test_any_heads_are_read_as_by_the_full_reader(rows):
     expected = tried(lambda: head_format.write(*head_format.read(words, heads)))
     found = tried(lambda: tm.TreeBatch.from_heads(words, heads).to_heads())
     assert found == expected
+
+
+@pytest.mark.parametrize("heads", [[0, 3, 2], [2, 1, 0], [3, 0, 1], [0, 2, 1], [2, 3, 4, 2, 0]])
+def test_cycles_are_errors(heads):
+    words = [["a"] * len(heads)]
+    assert read_heads(words, [heads]) is None
+    with pytest.raises(tm.TensorMTError, match=r"cycle that word \d leads into"):
+        tm.TreeBatch.from_heads(words, [heads])
 
 
 @given(seeds, st.booleans())
@@ -227,7 +235,7 @@ def test_joining_trees_with_and_without_relations():
 
 
 def test_many_trees_and_large_ones_are_not_held_as_lists():
-    tree = "(S " + "(NN longer) " * max(MAX_NODES + 1, MAX_CHARACTERS // 10) + ")"
+    tree = "(S " + "(NN longer) " * max(MAX_NODES + 1, MAX_TEXT // 10) + ")"
     for lines in (["(NN a)"] * (MAX_SEGMENTS + 1), [tree]):
         batch = tm.TreeBatch.from_brackets(lines)
         assert batch._plain is None
