@@ -7,18 +7,28 @@
                        (stanza-constituency:… for constituency trees)
     PATH               a folder of `train-parser`, or a supar checkpoint
 
+Another package brings a parser as an entry point: a function of the text behind the colon and the
+device that returns a `TextParser`.
+
+    [project.entry-points."tensormt.parsers"]
+    mine = "package.module:open_mine"    # the name mine:MODEL calls open_mine("MODEL", device)
+
 All of them have a fingerprint, the kind of their trees, and `parse`.
 """
 
 from collections.abc import Callable, Sequence
+from importlib.metadata import entry_points
 from os import PathLike
 from typing import Any, Protocol, runtime_checkable
 
 import torch
 
 from tensormt.errors import TensorMTError
+from tensormt.options import describe
 from tensormt.parser.parser import Parser
 from tensormt.trees.batch import TreeBatch
+
+GROUP = "tensormt.parsers"
 
 
 @runtime_checkable
@@ -89,4 +99,24 @@ def open_parser(
                 options="lang parser",
             )
         name, lang = "ud", rest
+    for point in entry_points(group=GROUP, name=library) if library else ():
+        return _installed(point, rest, device)
     return Parser.load(name, trusted, device, lang=lang, **rules)
+
+
+def _installed(point: Any, rest: str, device: str | torch.device | None) -> TextParser:
+    """The parser of another package."""
+    try:
+        found = point.load()(rest, device)
+    except TensorMTError:
+        raise
+    except Exception as error:  # whatever another package raises
+        raise TensorMTError(
+            f"the parser {point.name} of {point.value} cannot be opened: {error}"
+        ) from None
+    if not isinstance(found, TextParser):
+        raise TensorMTError(
+            f"the parser {point.name}: {point.value} gave {describe(found)}, expected an object "
+            "with kind, fingerprint and parse"
+        )
+    return found
