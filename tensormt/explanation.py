@@ -38,7 +38,7 @@ _NAMES = {
 class Part(NamedTuple):
     """What a member of a mean matched; the mean is Σ weight · score of the member.
 
-    Args:
+    Attributes:
         name: Name of the member.
         weight: Its weight.
         metric: The member.

@@ -42,7 +42,7 @@ _BLOCK = 32  # resamples at a time; a multiple of 32, so that numpy uses all of 
 class Comparison(NamedTuple):
     """The comparison of a system with a baseline by one metric.
 
-    Args:
+    Attributes:
         metric: Name of the metric.
         baseline: Name of the baseline.
         system: Name of the other system.

@@ -38,7 +38,7 @@ class SourceBlock(NamedTuple):
 class Source(NamedTuple):
     """The contents of one file.
 
-    Args:
+    Attributes:
         name: Name in messages and tables.
         systems: Names of the systems.
         refs: Number of reference streams.

@@ -25,7 +25,7 @@ _BUFFER = 4 << 20  # bytes of a column in memory: without a buffer, whole row gr
 class Part(NamedTuple):
     """Row groups `start` to `stop`, or rows of one row group.
 
-    Args:
+    Attributes:
         start: First row group.
         stop: Row group after the last one.
         bytes: Size.

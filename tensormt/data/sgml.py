@@ -19,7 +19,7 @@ from tensormt.errors import TensorMTError
 class Markup(NamedTuple):
     """The segments of a file.
 
-    Args:
+    Attributes:
         path: Name of the file.
         refs: Texts of every reference; None: missing.
         hyps: Texts of every system; None: missing.

@@ -31,7 +31,7 @@ from tensormt.errors import TensorMTError
 class Columns(NamedTuple):
     """Names of columns.
 
-    Args:
+    Attributes:
         hyp: Column of the hypothesis.
         refs: Columns of references; empty: `references`, or else reference, reference1, …
         doc: Column of the document id; None: there is none.

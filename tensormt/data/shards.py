@@ -26,7 +26,7 @@ KINDS = (".parquet", ".jsonl", ".tsv")
 class Shard(NamedTuple):
     """A part of a file.
 
-    Args:
+    Attributes:
         number: Position among all shards.
         name: Name of its output, without a suffix.
         path: The file.

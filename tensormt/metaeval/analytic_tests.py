@@ -28,7 +28,7 @@ _FISHER = {"pearson": (1.0, 3), "spearman": (1.06, 3), "tau_b": (0.437, 4)}
 class CorrelationTest(NamedTuple):
     """Result of `correlation_test`; all fields are None if the test does not apply.
 
-    Args:
+    Attributes:
         p: Two-sided p-value of the hypothesis that there is no correlation.
         low: Lower end of the confidence interval.
         high: Upper end of the confidence interval.

@@ -36,7 +36,7 @@ _MIN_CHARACTERS = 3  # shorter character n-grams are not counted
 class MetricMatches(NamedTuple):
     """What one metric matched, which is shown by itself or as a member of a mean.
 
-    Args:
+    Attributes:
         metric: Name of the metric on the page.
         name: The same name, or for a member "blend: chrF".
         weight: Weight of the member's score in that of the metric on the page.

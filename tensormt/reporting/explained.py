@@ -31,7 +31,7 @@ CHUNK = 1024  # segments at a time: item keys of more segments would not fit int
 class Match(NamedTuple):
     """An item of the hypothesis: an n-gram, subtree or headword chain.
 
-    Args:
+    Attributes:
         order: Its length or depth.
         place: Its first token or its node; see `tensormt.explanation`.
         text: The item as text.
@@ -55,7 +55,7 @@ class Match(NamedTuple):
 class Pair(NamedTuple):
     """A node of the hypothesis and a node of a reference with equal productions.
 
-    Args:
+    Attributes:
         reference: Number of the reference, from 0.
         place: Node of the hypothesis.
         other: Node of the reference.
@@ -112,7 +112,7 @@ class Explained:
 class Member(NamedTuple):
     """A member of a mean.
 
-    Args:
+    Attributes:
         name: Name of the member.
         weight: Weight of its score in the mean.
         found: What it matched.

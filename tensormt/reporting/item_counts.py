@@ -20,7 +20,7 @@ _KEPT = 40  # items per pair and order
 class Item(NamedTuple):
     """An item and how often it was matched.
 
-    Args:
+    Attributes:
         metric: Name of the metric, or of the member of a mean.
         name: Name of such items, such as "subtrees of depth 2".
         kind: Kind of the item (`tensormt.explanation`).

@@ -31,7 +31,7 @@ Ids = int | Collection[int] | None
 class ContentIds(NamedTuple):
     """Token ids without special ids.
 
-    Args:
+    Attributes:
         ids: Ids [...,T], of which the first `lengths` count.
         lengths: Number of ids that count, int64 [...].
         kept: Which of the original ids count, bool [...,T].

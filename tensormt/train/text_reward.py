@@ -34,7 +34,7 @@ TreeSourceLike = TreeSource | Parser | str | PathLike[str] | None
 
 
 def text_segments(texts: Sequence[str | None], refs: Sequence[Sequence[str | None]]) -> Segments:
-    """Return segments of one system: texts [n] with their references [n][R].
+    """Return segments of one system: texts [n] with their references `[n][R]`.
 
     Raises:
         TensorMTError: If a string is passed instead of a list, or numbers of rows differ.
@@ -87,7 +87,7 @@ class TextReward:
         self._variant = "" if default else str(getattr(trees, "fingerprint", "parsed"))
 
     def __call__(self, texts: Sequence[str], refs: Sequence[Sequence[str | None]]) -> Tensor:
-        """Compute segment scores float64 [n] of texts [n] with references [n][R]."""
+        """Compute segment scores float64 [n] of texts [n] with references `[n][R]`."""
         if not texts:
             return torch.zeros(0, dtype=torch.float64, device=self.device)
         if not any(text and not text.isspace() for text in texts):
@@ -97,7 +97,7 @@ class TextReward:
     def samples(
         self, texts: Sequence[Sequence[str]], refs: Sequence[Sequence[str | None]]
     ) -> Tensor:
-        """Compute segment scores float64 [B,K] of texts [B][K] with references [B][R].
+        """Compute segment scores float64 [B,K] of texts `[B][K]` with references `[B][R]`.
 
         Raises:
             TensorMTError: If numbers of samples differ, or texts and references do not align.
@@ -123,7 +123,7 @@ class TextReward:
 
         Args:
             samples: Token ids, int [B,K,T].
-            refs: References [B][R].
+            refs: References `[B][R]`.
             tokenizer: Hugging Face tokenizer, whose special ids are left out; or a function from
                 lists of ids to texts.
             model: Model whose configuration has further special ids.
@@ -145,8 +145,8 @@ class TextReward:
         """Score every sample with every pseudo-reference alone (train/mbr.py).
 
         Args:
-            texts: Samples [B][H].
-            refs: Pseudo-references [B][R]; None: the samples.
+            texts: Samples `[B][H]`.
+            refs: Pseudo-references `[B][R]`; None: the samples.
 
         Returns:
             Scores of hypothesis i with reference j, float64 [B,H,R]; 0 for empty references.
@@ -182,8 +182,8 @@ class TextReward:
         """Score every sample with the average of the pseudo-references; see `Reward.aggregate`.
 
         Args:
-            texts: Samples [B][H].
-            refs: Pseudo-references [B][R]; None: the samples.
+            texts: Samples `[B][H]`.
+            refs: Pseudo-references `[B][R]`; None: the samples.
             weights: Weights of the references, [B,R]; None: equal.
             log_probabilities: Log-probabilities of the references [B,R], instead of weights.
 
@@ -213,7 +213,7 @@ class TextReward:
     def _ids(
         self, texts: Sequence[Sequence[str]], refs: Sequence[Sequence[str]]
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Token ids and lengths of texts [B][H] and references [B][R]."""
+        """Token ids and lengths of texts `[B][H]` and references `[B][R]`."""
         _one_size(texts, "samples"), _one_size(refs, "references")
         flat: list[str | None] = [text for row in (*texts, *refs) for text in row]
         (tokens,) = self.metric.reads.batches(self.evaluator.prepare(Segments({}, [flat])))

@@ -1,7 +1,7 @@
 """The metrics of the package as torchmetrics metrics, for distributed training and Lightning.
 
     bleu = TorchScore("bleu")                      # any name or metric of the package
-    bleu.update(texts, refs); bleu.compute()       # texts [n], refs [n][R]
+    bleu.update(texts, refs); bleu.compute()       # texts [n], refs `[n][R]`
     collection(parser="default")                   # a MetricCollection of all metrics
 
 States are integers, so results do not depend on how segments are distributed over processes and
@@ -104,7 +104,7 @@ class TorchScore(Base):
 
         Args:
             preds: n texts, one text, or a batch of tokens or trees.
-            target: References [n][R] or [n]; for one text, its reference or a list of them; for a
+            target: References `[n][R]` or [n]; for one text, its reference or a list of them; for a
                 batch, R batches.
 
         Raises:
