@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tensormt.command import arguments
 from tensormt.command.progress import Progress
 from tensormt.data import tables
+from tensormt.errors import TensorMTError
 
 if TYPE_CHECKING:  # torch is imported only when the command runs
     from tensormt.metric import Metric
@@ -67,6 +68,8 @@ def run(args: argparse.Namespace) -> int:
     from tensormt.statistics import Statistics
 
     job = arguments.load(args)
+    if len(job.names) < 2:
+        raise TensorMTError("one system only: name a baseline and at least one other system")
     corpus, parts = job.corpus, []
     with Progress(len(corpus), "compare", quiet=args.quiet) as bar:
         job.parsing.show_on(bar)
