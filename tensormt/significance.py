@@ -69,6 +69,12 @@ class Comparison(NamedTuple):
     high: float | None
 
 
+def check_systems(names: Sequence[str]) -> None:
+    """Raise unless there are at least two systems to compare."""
+    if len(names) < 2:
+        raise TensorMTError("one system only: name a baseline and at least one other system")
+
+
 def compare(
     statistics: Statistics,
     test: str = "bs",
@@ -104,8 +110,7 @@ def compare(
     if test not in SAMPLES:
         raise TensorMTError(f"no test named {test!r}: choose 'bs' or 'ar'")
     names = list(statistics.systems)
-    if len(names) < 2:
-        raise TensorMTError("one system only: name a baseline and at least one other system")
+    check_systems(names)
     if seed < 0:
         raise TensorMTError(f"seed {seed}: expected 0 or more")
     if not len(statistics):

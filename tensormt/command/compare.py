@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from tensormt.command import arguments
 from tensormt.command.progress import Progress
 from tensormt.data import tables
-from tensormt.errors import TensorMTError
 
 if TYPE_CHECKING:  # torch is imported only when the command runs
     from tensormt.metric import Metric
@@ -64,12 +63,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Compute the statistics of all segments, compare the systems and print the results."""
-    from tensormt.significance import compare
+    from tensormt.significance import check_systems, compare
     from tensormt.statistics import Statistics
 
     job = arguments.load(args)
-    if len(job.names) < 2:
-        raise TensorMTError("one system only: name a baseline and at least one other system")
+    check_systems(list(job.names))  # before any work
     corpus, parts = job.corpus, []
     with Progress(len(corpus), "compare", quiet=args.quiet) as bar:
         job.parsing.show_on(bar)
