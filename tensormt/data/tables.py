@@ -1,11 +1,12 @@
-"""Formatting of results: tables as aligned text, TSV or LaTeX, and JSON.
+"""Formatting of results: tables as aligned text, TSV, LaTeX or HTML, and JSON.
 
 Names come from files and may contain any character: control characters and the special characters
-of LaTeX are escaped. NaN and infinities are null in JSON.
+of LaTeX and HTML are escaped. NaN and infinities are null in JSON.
 """
 
 from __future__ import annotations
 
+import html
 import json
 import math
 import re
@@ -29,11 +30,13 @@ def printable(text: str) -> str:
 
 
 def format_table(rows: Rows, form: str) -> str:
-    """Format rows of cells as "text", "tsv" or "latex"; the first row is the header."""
-    clean = [
-        [printable(" ".join(cell.replace("\t", " ").splitlines())) for cell in row] for row in rows
-    ]
-    return {"text": text_table, "tsv": tsv, "latex": latex}[form](clean)
+    """Format rows of cells as "text", "tsv", "latex" or "html"; the first row is the header."""
+    formats = {"text": text_table, "tsv": tsv, "latex": latex, "html": html_table}
+    return formats[form]([[_one_line(cell) for cell in row] for row in rows])
+
+
+def _one_line(cell: str) -> str:
+    return printable(" ".join(cell.replace("\t", " ").splitlines()))
 
 
 def text_table(rows: Rows) -> str:
@@ -61,22 +64,73 @@ def tsv(rows: Rows) -> str:
     return "\n".join("\t".join(" ".join(c.split()) if c.split() else c for c in r) for r in rows)
 
 
+_LATEX = str.maketrans(
+    {c: f"\\{c}" for c in "&%$#_{}"}
+    | {
+        "\\": r"\textbackslash{}",
+        "^": r"\textasciicircum{}",
+        "~": r"\textasciitilde{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+    }
+)
+# what pdfLaTeX cannot print without further packages
+_NOT_IN_LATEX = re.compile(
+    "[^ -~\xa1-\xaa\xac-\xba\xbc-ſ–—‘’“”„†‡•…]+|[ÐÞðþĄąĐđĘęĦħĮįĸĿŀŉŊŋŦŧŲųſ]+"
+)
+
+
 def latex(rows: Rows) -> str:
-    """Format rows as a LaTeX tabular with booktabs rules; the first row is the header."""
-    special = str.maketrans(
-        {c: f"\\{c}" for c in "&%$#_{}"}
-        | {
-            "\\": r"\textbackslash{}",
-            "^": r"\textasciicircum{}",
-            "~": r"\textasciitilde{}",
-            "<": r"\textless{}",
-            ">": r"\textgreater{}",
-        }
-    )
-    head, *body = [" & ".join(cell.translate(special) for cell in row) + r" \\" for row in rows]
+    r"""Format rows as a LaTeX tabular; the first row is the header.
+
+    The document needs the package booktabs. Characters that pdfLaTeX does not know are replaced by
+    their code points there; XeLaTeX and LuaLaTeX print them.
+
+    >>> print(latex([["system", "bleu"], ["a_b", "31.5"]]))
+    \begin{tabular}{lr}
+    \toprule
+    system & bleu \\
+    \midrule
+    a\_b & 31.5 \\
+    \bottomrule
+    \end{tabular}
+    """
+    head, *body = [" & ".join(_latex_cell(cell) for cell in row) + r" \\" for row in rows]
     form = "l" + "r" * (len(rows[0]) - 1)
     lines = [rf"\begin{{tabular}}{{{form}}}", r"\toprule", head, r"\midrule", *body, r"\bottomrule"]
     return "\n".join([*lines, r"\end{tabular}"])
+
+
+def _latex_cell(cell: str) -> str:
+    text = _NOT_IN_LATEX.sub(_by_engine, cell.translate(_LATEX))
+    # "[" or "*" would be an argument of the \\ or \midrule above
+    return f"{{}}{text}" if text.startswith(("[", "*")) else text
+
+
+def _by_engine(found: re.Match[str]) -> str:
+    codes = " ".join(f"U+{ord(letter):04X}" for letter in found[0])
+    return rf"\ifdefined\Umathcode {found[0]}\else {codes}\fi{{}}"
+
+
+def html_table(rows: Rows) -> str:
+    """Format rows as an HTML table, as notebooks show it; the first row is the header.
+
+    >>> html_table([["system", "bleu"], ["a<b", "31.5"]])  # doctest: +ELLIPSIS
+    '<table>\\n<thead><tr><th style="text-align: left">system</th>...a&lt;b</td>...</table>'
+    """
+    head, *body = [
+        "".join(
+            f'<{tag} style="text-align: {"right" if number else "left"}">'
+            f"{html.escape(_one_line(cell))}</{tag}>"
+            for number, cell in enumerate(row)
+        )
+        for row, tag in zip(rows, ["th", *["td"] * len(rows)], strict=False)
+    ]
+    lines = [f"<tr>{row}</tr>" for row in body]
+    return "\n".join(
+        ["<table>", f"<thead><tr>{head}</tr></thead>", "<tbody>", *lines, "</tbody>", "</table>"]
+    )
 
 
 def json_text(value: Any) -> str:
