@@ -33,7 +33,7 @@ systems are equal; p (Holm) is corrected for the number of comparisons with the 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
-    arguments.add_inputs(parser, ["bleu", "stm", "hwcm"])
+    arguments.add_inputs(parser)
     tests = parser.add_mutually_exclusive_group()
     tests.add_argument(
         "--paired-bs",
@@ -94,7 +94,7 @@ def _report(
     metrics: Mapping[str, Metric[Any]],
     signatures: dict[str, str],
 ) -> str:
-    from tensormt.command.score import format_score
+    from tensormt.result import format_score
 
     samples = args.samples or SAMPLES[args.test]
     if args.format == "json":
@@ -108,15 +108,15 @@ def _report(
         metric = metrics[result.metric]
         interval = ""
         if result.mean is not None:
-            width = format_score(metric, result.width or 0.0)
-            interval = f"{format_score(metric, result.mean)} ± {width}"
+            width = format_score(result.width or 0.0, metric.digits)
+            interval = f"{format_score(result.mean, metric.digits)} ± {width}"
         table.append(
             [
                 result.metric,
                 result.baseline,
                 result.system,
-                format_score(metric, result.baseline_score),
-                format_score(metric, result.score),
+                format_score(result.baseline_score, metric.digits),
+                format_score(result.score, metric.digits),
                 interval,
                 f"{result.p:.4f}",
                 f"{result.p_holm:.4f}",

@@ -29,7 +29,7 @@ occurrences count; the number of counted items is the clipped count of the metri
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
-    arguments.add_inputs(parser, ["bleu", "stm", "hwcm"])
+    arguments.add_inputs(parser)
     parser.add_argument("--segment", type=int, default=1, metavar="N", help="(default 1)")
     parser.add_argument("--all", action="store_true", help="unmatched items too")
     arguments.add_format(parser, ("text", "json"))
