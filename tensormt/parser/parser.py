@@ -43,6 +43,7 @@ CUBIC = 10**8  # largest words³ of a batch: 130 MB for the probabilities of spl
 DEFAULT = Path(__file__).with_name("english")
 LARGE = Path(__file__).with_name("english_large")
 UNIVERSAL = Path(__file__).with_name("ud")
+EMBEDDED = {"default": DEFAULT, "english": DEFAULT, "english-large": LARGE, "ud": UNIVERSAL}
 _RULES = validate(
     trusted=boolean,
     split=boolean,
@@ -329,10 +330,9 @@ class Parser:
 
 def _location(name: str | PathLike[str], lang: str | None) -> Path:
     """The path of a parser; that of an embedded one follows from its name and the language."""
-    if name == "ud" or (name == "default" and lang not in (None, "en")):
+    if name == "default" and lang not in (None, "en"):
         return UNIVERSAL
-    embedded = {"default": DEFAULT, "english": DEFAULT, "english-large": LARGE}
-    return embedded.get(str(name)) or Path(name)
+    return (EMBEDDED.get(name) if isinstance(name, str) else None) or Path(name)
 
 
 def _language(known: list[str], lang: str | None, path: Path) -> str:
