@@ -44,6 +44,7 @@ __all__ = [
     "TokenBatch",
     "TreeBatch",
     "__version__",
+    "compare",
     "explain",
     "metaeval",
     "qarla",
@@ -54,6 +55,7 @@ __all__ = [
 # module → the public names that it brings; a room of its own brings itself
 _NAMES = {
     "combined": "Mean Queen",
+    "comparison": "compare",
     "ngram": "BLEU BM BMA NIST NM ChrF",
     "ngram.frequencies": "Frequencies",
     "ngram.references": "References",

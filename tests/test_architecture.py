@@ -29,7 +29,7 @@ LAYERS = [
     ["prepared"],
     ["statistics"],
     ["evaluator"],
-    ["scoring", "significance"],
+    ["scoring", "corrections", "resampling", "significance", "comparison"],
     ["metaeval"],
     ["qarla"],
     ["train"],
