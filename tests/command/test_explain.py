@@ -57,7 +57,21 @@ def test_items_are_ranked_by_what_they_add(files, capsys):
         assert adds == sorted(adds, reverse=True)
         assert min(adds) > 0
     assert "+0." not in bleu
-    assert re.search(r"\n\d+ further items add \+[\d.]+ together \(--all\)", chrf)
+
+
+def test_a_long_list_is_cut(tmp_path, capsys):
+    (tmp_path / "a").write_text("the committee will publish its final report on Monday\n")
+    files = [str(tmp_path / "a"), "-i", str(tmp_path / "a"), "-m", "chrf", "-q"]
+    assert main(["explain", *files]) == 0
+    *items, rest = capsys.readouterr().out.rstrip().splitlines()[-21:]
+    assert all(re.match(r"\+\d+\.\d+ .* character \d-grams", line) for line in items)
+    count, adds = re.fullmatch(
+        r"(\d+) further items add \+([\d.]+) together \(--all\)", rest
+    ).groups()
+    shown = sum(float(line.split()[0]) for line in items)
+    assert shown + float(adds) == pytest.approx(100, abs=0.02)
+    assert main(["explain", *files, "--all"]) == 0
+    assert capsys.readouterr().out.count("character") == 20 + int(count)
 
 
 def test_matches_that_add_nothing_are_left_out(files, capsys):
