@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from tensormt.ngram.references import References
     from tensormt.parser import Parser
     from tensormt.reporting import explain, report
-    from tensormt.scoring import Result, score
+    from tensormt.result import Result, Results
+    from tensormt.scoring import parse, score
     from tensormt.syntax import DSTM, DTKM, HWCM, STM, TKM
     from tensormt.text.tokens import TokenBatch
     from tensormt.trees import TreeBatch
@@ -40,6 +41,7 @@ __all__ = [
     "Queen",
     "References",
     "Result",
+    "Results",
     "TensorMTError",
     "TokenBatch",
     "TreeBatch",
@@ -47,12 +49,13 @@ __all__ = [
     "compare",
     "explain",
     "metaeval",
+    "parse",
     "qarla",
     "report",
     "score",
 ]
 
-# module → the public names that it brings; a room of its own brings itself
+# module → the public names that are imported from it; "": the module itself is public
 _NAMES = {
     "combined": "Mean Queen",
     "comparison": "compare",
@@ -62,7 +65,8 @@ _NAMES = {
     "syntax": "DSTM DTKM HWCM STM TKM",
     "parser": "Parser",
     "reporting": "explain report",
-    "scoring": "Result score",
+    "result": "Result Results",
+    "scoring": "parse score",
     "text.tokens": "TokenBatch",
     "trees": "TreeBatch",
     "metaeval": "",
@@ -84,4 +88,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted(__all__)

@@ -8,33 +8,28 @@ the 5% level after Holm's correction, and the segments that are won, tied and lo
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tensormt.data.coercion import as_lines, as_list, as_names, as_streams
-from tensormt.data.tables import format_score, format_table, html_table
+from tensormt.data.tables import format_table, html_table
 from tensormt.errors import TensorMTError
 from tensormt.evaluator import Evaluator
 from tensormt.metric import Metric
-from tensormt.options import describe
+from tensormt.registry import DEFAULT_METRICS
 from tensormt.resampling import SEED
-from tensormt.segments import Segments
+from tensormt.result import format_score
+from tensormt.scoring import Lines, Metrics, read_segments, read_trees
 from tensormt.significance import LEVEL, Comparison, check_systems, sample_count
 from tensormt.significance import compare as compare_statistics
 from tensormt.statistics import Statistics
-from tensormt.trees.sources import PreparsedTrees, TreesAsText
 from tensormt.validation import boolean, integer, on_device, one_of, optional, string, validate
 
 if TYPE_CHECKING:
     import pyarrow as pa
     import torch
 
-    from tensormt.trees.batch import TreeBatch
-
-    Lines = Sequence[str | None] | TreeBatch
-
-__all__ = ["ComparisonResult", "compare", "compare_systems", "system_segments"]
+__all__ = ["ComparisonResult", "compare", "compare_systems"]
 
 TESTS = {"bs": "paired bootstrap", "ar": "approximate randomization"}
 
@@ -204,14 +199,17 @@ def compare_systems(
     sacrebleu_p=boolean,
 )
 def compare(
-    hyps: Mapping[str, Sequence[str | None]],
-    refs: Sequence[Sequence[str | None]],
+    hyps: Mapping[str, Iterable[str | None]],
+    refs: Any,
     baseline: str | None = None,
-    metrics: Sequence[str | Metric[Any]] = ("bleu",),
+    metrics: Metrics = DEFAULT_METRICS,
     parser: Any = "default",
     device: str | torch.device | None = None,
     *,
+    lang: str | None = None,
     trees: bool | tuple[Mapping[str, Lines], Sequence[Lines]] = False,
+    data: Any = None,
+    rows: bool = False,
     test: str = "bs",
     all_pairs: bool = False,
     samples: int | None = None,
@@ -221,15 +219,18 @@ def compare(
     """Compare systems with a baseline by any of the metrics, as `tensormt compare` does.
 
     Args:
-        hyps: The outputs of each system, N segments each; None: the system has no output there.
-            Two systems are compared on the segments for which both have an output.
-        refs: R streams of N references; None or blank: no such reference.
+        hyps: The outputs of each system, {system: N segments}.
+        refs: R streams of N references; `refs[k][i]` is reference k of segment i.
         baseline: Name of the baseline; None: the first system.
         metrics: Metrics, or their names as on the command line.
         parser: Parser, or its name, for metrics that read trees.
-        device: Device of the computation; None: the default device.
+        device: Device of the computation; None: the CPU.
+        lang: Language of the text, such as "de".
         trees: True if all texts are bracketed trees; or the trees of the texts, as a pair of
             {system: N trees} and R streams of N trees. False: a parser makes the trees.
+        data: A data frame or dictionary of columns; hyps and refs then name its columns, as for
+            `score`.
+        rows: Whether refs are given by segment: `refs[i][k]` is reference k of segment i.
         test: "bs" (paired bootstrap) or "ar" (approximate randomization).
         all_pairs: Compare every system with every other one.
         samples: Number of resamples; None: 10,000, more for many systems, fewer for many segments
@@ -255,49 +256,18 @@ def compare(
     >>> result.comparisons[0].verdict, result.to_frame().num_columns
     ('better', 18)
     """
-    segments, source = system_segments(hyps, refs, trees=trees, parser=parser)
+    segments = read_segments(hyps, refs, data=data, rows=rows)
     check_systems(segments.systems)
     if baseline is not None and baseline not in segments.outputs:
         raise TensorMTError(
             f"no system named {baseline!r}: the baseline is one of "
             f"{', '.join(map(repr, segments.systems))}"
         )
-    evaluator = Evaluator(metrics, source, device).fit(segments)
+    source = read_trees(trees, segments, parser)
+    evaluator = Evaluator(metrics, source, device, lang).fit(segments)
     found = Statistics.concat([statistics for _, statistics in evaluator.run(segments)])
     if baseline is not None:
         places = range(len(segments.systems))
         found = found.of_systems(sorted(places, key=lambda k: segments.systems[k] != baseline))
     signatures = evaluator.signatures(segments.reference_count)
     return compare_systems(found, signatures, test, all_pairs, samples, seed, sacrebleu_p)
-
-
-def system_segments(
-    hyps: Any, refs: Any, docs: Any = None, *, trees: Any = False, parser: Any = "default"
-) -> tuple[Segments, Any]:
-    """Return the segments of several systems, and where their trees come from.
-
-    Args:
-        hyps: The outputs of each system, N segments each; None: no output.
-        refs: R streams of N references.
-        docs: Document id of each segment.
-        trees: True if all texts are bracketed trees; or a pair of {system: N trees} and R streams
-            of N trees; False: the parser makes them.
-        parser: Parser, or its name.
-
-    Raises:
-        TensorMTError: If the inputs do not align, or are not of these shapes.
-    """
-    if not isinstance(hyps, Mapping) or not hyps:
-        raise TensorMTError("hyps is {system: list of segments}: give at least one system")
-    lines = {str(name): as_lines(own, f"hyps[{name!r}]") for name, own in hyps.items()}
-    segments = Segments(lines, as_streams(refs), None if docs is None else as_names(docs, "docs"))
-    if isinstance(trees, bool):
-        return segments, TreesAsText() if trees else parser
-    pair = isinstance(trees, tuple | list) and len(trees) == 2
-    if not pair or not isinstance(trees[0], Mapping) or set(trees[0]) != set(hyps):
-        raise TensorMTError(
-            "trees is True, or ({system: trees}, [trees of each stream of refs]) with the systems "
-            f"of hyps: got {describe(trees)}"
-        )
-    given = [*(trees[0][name] for name in hyps), *as_list(trees[1], "trees of refs")]
-    return segments, PreparsedTrees(given, segments)

@@ -1,4 +1,4 @@
-"""The exceptions of the package: one sentence that says where, what, and what to do."""
+"""Exceptions and warnings of the package: one sentence that says where, what, and what to do."""
 
 from __future__ import annotations
 
@@ -10,6 +10,19 @@ class TensorMTError(ValueError):
         message: Where, what was expected, what came, what to do.
         options: Names of parameters that would help, separated by spaces; the command line adds
             them to the message as its own options ("lang" as --lang).
+    """
+
+    def __init__(self, message: str = "", *, options: str = "") -> None:
+        super().__init__(message)
+        self.options = options
+
+
+class TensorMTWarning(UserWarning):
+    """A result that may mislead.
+
+    Args:
+        message: What was found, what to do.
+        options: Names of parameters that would help, as in TensorMTError.
     """
 
     def __init__(self, message: str = "", *, options: str = "") -> None:

@@ -11,7 +11,6 @@ a device that does not exist, a parser that cannot be loaded.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from types import MappingProxyType
@@ -25,12 +24,13 @@ from tensormt.data.corpus import Corpus
 from tensormt.devices import resolve_device
 from tensormt.errors import SegmentError, TensorMTError
 from tensormt.explanation import Explanation
-from tensormt.metric import Metric
+from tensormt.metric import Metric, join_signature
 from tensormt.parser.tree_source import tree_source
 from tensormt.prepared import PreparedTexts
-from tensormt.registry import make
+from tensormt.registry import make, split_specs
 from tensormt.segments import Segments
 from tensormt.statistics import Statistics
+from tensormt.text_warnings import TextWarnings
 from tensormt.trees.sources import GIVEN
 
 __all__ = ["CHUNK", "Evaluator", "named_metrics"]
@@ -39,12 +39,14 @@ CHUNK = 2000  # segments: what fits a CPU's cache, and a good batch for a parser
 PARSED_CHUNK = 500  # segments where most of the time goes into parsing, so that progress is seen
 
 
-def named_metrics(metrics: Any) -> dict[str, Metric[Any]]:
+def named_metrics(metrics: Any, lang: str | None = None) -> dict[str, Metric[Any]]:
     """Return metrics by what they are called: as typed, or the name of an object in lower case.
 
     Args:
-        metrics: Specifications such as "stm:max_depth=3", or Metric objects, which are copied; or
-            Metric objects by name, which are used as they are.
+        metrics: Specifications such as "stm:max_depth=3", also in one text with commas between
+            them, or Metric objects, which are copied; or Metric objects by name, which are used as
+            they are.
+        lang: Language of the text, which sets tokenisers that specifications do not name.
 
     Raises:
         TensorMTError: If a name or option is not valid, or two objects have one name.
@@ -52,6 +54,7 @@ def named_metrics(metrics: Any) -> dict[str, Metric[Any]]:
     if isinstance(metrics, Mapping) and all(isinstance(m, Metric) for m in metrics.values()):
         given, found = [], dict(metrics)
     else:
+        metrics = split_specs(metrics) if isinstance(metrics, str) and metrics else metrics
         single = isinstance(metrics, str | Metric | type | Mapping)
         given = [] if single or not isinstance(metrics, Iterable) else as_list(metrics, "metrics")
         found = {}
@@ -59,7 +62,7 @@ def named_metrics(metrics: Any) -> dict[str, Metric[Any]]:
         raise TensorMTError("metrics is a list of at least one name, such as ['bleu']")
     for metric in given:
         if not isinstance(metric, Metric):
-            found[metric] = make(metric)
+            found[metric] = make(metric, lang)
             continue
         name = metric.name.lower()
         if name in found:
@@ -80,6 +83,8 @@ class Evaluator:
             `TreeOptions`, a function from texts to a TreeBatch, `TreesAsText` where the texts are
             trees, or `PreparsedTrees` beside the text. It is opened only if it is needed.
         device: Device of the tensors: None for the CPU, "auto", "cuda", ….
+        lang: Language of the text, such as "de": sets the parser, and the tokeniser of Chinese,
+            Japanese and Korean.
 
     Raises:
         TensorMTError: If a metric, its options, the source of trees or the device is not valid.
@@ -95,11 +100,13 @@ class Evaluator:
         metrics: Iterable[str | Metric[Any]] | Mapping[str, Metric[Any]],
         trees: Any = None,
         device: str | torch.device | None = None,
+        lang: str | None = None,
     ) -> None:
-        named = named_metrics(metrics)
+        named = named_metrics(metrics, lang)
         self._metrics = named
+        self._lang = lang
         self._device = resolve_device(device)
-        self._trees = tree_source(trees, self._device, needed=self.reads_trees)
+        self._trees = tree_source(trees, self._device, lang, needed=self.reads_trees)
         if self.reads_trees and self._trees is None:
             name = next(metric.name for metric in named.values() if metric.reads_trees)
             raise TensorMTError(f"{name} compares trees: name a parser, for example 'default'")
@@ -131,7 +138,7 @@ class Evaluator:
 
     def with_metrics(self, metrics: Mapping[str, Metric[Any]]) -> Evaluator:
         """Return an evaluator of other metrics with the same source of trees and device."""
-        return Evaluator(metrics, self._trees, self._device)
+        return Evaluator(metrics, self._trees, self._device, self._lang)
 
     def fit(self, corpus: Corpus | Segments, size: int | None = None) -> Evaluator:
         """Return an evaluator whose metrics have the counts over all references that they need.
@@ -204,25 +211,14 @@ class Evaluator:
     ) -> Iterator[tuple[Segments, Statistics]]:
         """Iterate over the chunks of a corpus from a segment on, with their statistics.
 
-        At the end there is a warning if outputs are empty or much shorter than their references and
-        a metric does not penalise that.
+        At the end there is a warning for what may make the scores misleading
+        (`tensormt.text_warnings`).
         """
-        short = outputs = 0
-        unpenalized = [
-            name for name, metric in self._metrics.items() if not metric.penalizes_short_output
-        ]
+        seen = TextWarnings(self._metrics)
         for segments in corpus.chunks(size or self.chunk_size, start):
-            if unpenalized:
-                short += segments.short_outputs()
-                outputs += int(segments.present.sum())
+            seen.add(segments)
             yield segments, self.evaluate(segments)
-        if short:
-            warnings.warn(
-                f"{short:,} of {outputs:,} outputs are empty or less than half as long as their "
-                f"references, which {', '.join(unpenalized)} cannot see: use balance=f1 or "
-                "balance=brevity, or a metric such as BLEU beside it",
-                stacklevel=2,
-            )
+        seen.warn()
 
     def explain(self, texts: PreparedTexts, metric: str) -> list[Explanation]:
         """Say what a metric matched, for each system.
@@ -239,17 +235,28 @@ class Evaluator:
             hyps, refs = texts.sides(found.reads)
             return [found.explain(hyp, refs) for hyp in hyps]
 
-    def signatures(self, references: int) -> dict[str, str]:
-        """Return what reproduces the scores: metric, settings, references, parser, version."""
-        return {name: self._signature(metric, references) for name, metric in self._metrics.items()}
+    def signatures(self, references: int, *, short: bool = False) -> dict[str, str]:
+        """Return what reproduces the scores: metric, settings, references, parser, version.
 
-    def _signature(self, metric: Metric[Any], references: int) -> str:
+        Args:
+            references: The number R of reference streams.
+            short: Whether the metric is written as it was named, without its other settings.
+        """
+        return {
+            name: self._signature(metric, references, name if short else "")
+            for name, metric in self._metrics.items()
+        }
+
+    def _signature(self, metric: Metric[Any], references: int, named: str) -> str:
         facts: dict[str, object] = {"refs": references}
         without: Sequence[str] = ()
         if metric.reads_trees:
             facts["parser"] = getattr(self._trees, "fingerprint", GIVEN)
             if getattr(self._trees, "kind", None) == "dependency":
                 without = ("rules",)  # head rules convert constituents only
+        if named:
+            facts = {"lang": self._lang, **facts} if self._lang else facts
+            return join_signature(named, facts)
         return metric.format_signature(facts, without=without)
 
     def _groups(self) -> list[list[str]]:

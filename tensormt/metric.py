@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from tensormt.explanation import Explanation
 
-__all__ = ["Metric", "check_aligned", "single_segments"]
+__all__ = ["Metric", "check_aligned", "join_signature", "single_segments"]
 
 Batch = TypeVar("Batch", bound=Any)
 _NONE: Mapping[str, object] = {}
@@ -281,10 +281,9 @@ class Metric(ABC, Generic[Batch]):
             `NAME|setting:value|…|version:…`, or `NAME(setting:value,…)`.
         """
         known = {**self._signature_settings(without), **facts}
-        fields = [f"{key}:{_value(value)}" for key, value in known.items()]
         if short:
-            return f"{self.name}({','.join(fields)})"
-        return "|".join((self.name, *fields, f"version:{__version__}"))
+            return f"{self.name}({','.join(_fields(known))})"
+        return join_signature(self.name, known)
 
     def _signature_settings(self, without: Collection[str]) -> dict[str, object]:
         return {key: value for key, value in self.settings().items() if key not in without}
@@ -324,8 +323,20 @@ class Metric(ABC, Generic[Batch]):
         return found
 
 
-def _value(value: object) -> str:
-    return format_value(value) if isinstance(value, bool) else str(value)
+def join_signature(name: str, facts: Mapping[str, object]) -> str:
+    """Format a signature from the name of a metric and what else its scores depend on.
+
+    >>> join_signature("bleu", {"refs": 1}).partition("|version:")[0]
+    'bleu|refs:1'
+    """
+    return "|".join((name, *_fields(facts), f"version:{__version__}"))
+
+
+def _fields(facts: Mapping[str, object]) -> list[str]:
+    return [
+        f"{key}:{format_value(value) if isinstance(value, bool) else value}"
+        for key, value in facts.items()
+    ]
 
 
 def single_segments(rows: Any, segment: bool | None) -> Any:

@@ -99,6 +99,9 @@ class PreparedTexts:
         if not self._parses:
             return self._first_trees(len(lines))
         assert callable(self.trees)
+        check = getattr(self.trees, "check_language", None)
+        if check is not None:
+            check([text for stream in self.segments.references for text in stream])
         found = self.trees(lines)
         if not isinstance(found, TreeBatch) or len(found) != len(lines):
             raise TensorMTError(

@@ -12,6 +12,7 @@ code. Classes are imported when they are asked for; importing a metric does not 
 
 from __future__ import annotations
 
+import difflib
 import warnings
 from collections.abc import Iterator
 from functools import lru_cache
@@ -25,7 +26,17 @@ from tensormt.options import describe, format_value
 if TYPE_CHECKING:
     from tensormt.metric import Metric
 
-__all__ = ["MEANS", "METRICS", "find", "is_combined", "make", "metrics", "parse_spec"]
+__all__ = [
+    "DEFAULT_METRICS",
+    "MEANS",
+    "METRICS",
+    "find",
+    "is_combined",
+    "make",
+    "metrics",
+    "parse_spec",
+    "split_specs",
+]
 
 GROUP = "tensormt.metrics"
 
@@ -49,6 +60,16 @@ MEANS = {
     "blend": "chrf:beta=1,lowercase=yes,whitespace=yes+hwcm:max_length=1,balance=f1"
     "+hwcm:max_length=3,balance=brevity",
 }
+
+
+# other names of metrics with settings
+ALIASES = {"chrf++": "chrf:word_order=2"}
+
+# what commands and `tm.score` compute if no metric is named: none of them rewards missing output
+DEFAULT_METRICS = ("bleu", "chrf", "blend")
+
+# languages whose words are not separated by white space → tokeniser, as `sacrebleu -l` chooses it
+TOKENIZERS = {"zh": "zh", "ja": "ja-mecab", "ko": "ko-mecab"}
 
 
 @lru_cache(maxsize=1)
@@ -89,8 +110,7 @@ def find(name: str) -> type[Metric[Any]]:
     if name in MEANS:
         raise TensorMTError(f"{name} is a mean of metrics and has no options: {MEANS[name]}")
     if name not in _installed():
-        known = ", ".join((*METRICS, *MEANS, *_installed()))
-        raise TensorMTError(f"no metric named {name!r}: choose from {known}")
+        raise TensorMTError(f"no metric named {name!r}: {_suggestion(name)}")
     from tensormt.metric import Metric
 
     try:
@@ -101,6 +121,37 @@ def find(name: str) -> type[Metric[Any]]:
         ) from None
     if not (isinstance(found, type) and issubclass(found, Metric)):
         raise TensorMTError(f"metric {name!r}: {_installed()[name].value} is no Metric class")
+    return found
+
+
+def _suggestion(name: str) -> str:
+    """Which metric a misspelt name may mean, or else all names."""
+    known = (*METRICS, *MEANS, *ALIASES, *_installed())
+    close = difflib.get_close_matches(name.lower(), known, n=1)
+    return f"did you mean {close[0]}?" if close else f"choose from {', '.join(known)}"
+
+
+def _known(name: str) -> str:
+    """The name as it is registered: case is ignored where it is no other metric's."""
+    if name in _installed() or name.lower() not in (*METRICS, *MEANS, *ALIASES, "queen"):
+        return name
+    return name.lower()
+
+
+def split_specs(text: str) -> list[str]:
+    """Split metrics that are separated by commas; a comma within options does not separate.
+
+    >>> split_specs("bleu,stm:max_depth=3,balance=f1,chrf")
+    ['bleu', 'stm:max_depth=3,balance=f1', 'chrf']
+    """
+    names = {*METRICS, *MEANS, *ALIASES, *_installed(), "queen", "learned"}
+    found: list[str] = []
+    for piece in text.split(","):
+        name = piece.strip().partition(":")[0].partition("+")[0]
+        if found and _known(name) not in names:
+            found[-1] += f",{piece}"
+        else:
+            found.append(piece.strip())
     return found
 
 
@@ -137,16 +188,19 @@ def parse_spec(spec: str) -> tuple[str, dict[str, Any]]:
     if not isinstance(spec, str):
         raise TensorMTError(f"a metric is named by a text such as 'bleu', got {describe(spec)}")
     name, _, rest = spec.partition(":")
+    name = _known(name.strip())
     return name, _read_options(name, rest)
 
 
-def make(spec: str, **more: Any) -> Metric[Any]:
+def make(spec: str, lang: str | None = None, **more: Any) -> Metric[Any]:
     """Make the metric that a specification names.
 
     Args:
         spec: A name with options. Names joined by + are their mean, `queen:` before them is
             QARLA's QUEEN, `blend` is the recommended mean, `learned:FILE` has the weights of a
             file.
+        lang: Language of the text: sets the tokeniser of Chinese, Japanese and Korean, unless
+            the specification names one.
         more: Further options of a single metric.
 
     Raises:
@@ -156,8 +210,8 @@ def make(spec: str, **more: Any) -> Metric[Any]:
     'of:chrF(chars:6,words:0,'
     """
     if isinstance(spec, str):
-        name = spec.partition(":")[0]
-        if name in MEANS and (spec != name or more):
+        name = _known(spec.strip().partition(":")[0])
+        if name in MEANS and (spec.strip().lower() != name or more):
             raise TensorMTError(
                 f"metric {spec!r}: {name} is a mean of metrics with their settings, and takes no "
                 f"options: type {name}, or the mean that you want, as {MEANS[name]}"
@@ -167,35 +221,44 @@ def make(spec: str, **more: Any) -> Metric[Any]:
                 f"metric {spec!r}: queen combines metrics, type for example queen:chrf+stm"
             )
         if not more:
-            spec = MEANS.get(spec, spec)
-            if spec.startswith("queen:"):
-                return _combined("Queen", spec.removeprefix("queen:"))
-            if "+" in spec:
-                return _combined("Mean", spec)
+            spec = MEANS.get(name, spec)
+            if name == "queen":
+                return _combined("Queen", spec.partition(":")[2], lang)
+            if "+" in spec.replace("++", ""):
+                return _combined("Mean", spec, lang)
             if spec.startswith("learned:"):
-                return _learned(spec.removeprefix("learned:"))
+                return _learned(spec.removeprefix("learned:"), lang)
+        if name in ALIASES:
+            rest = spec.partition(":")[2]
+            spec = f"{ALIASES[name]},{rest}" if rest else ALIASES[name]
     name, found = parse_spec(spec)
+    options = {**found, **more}
+    kind = find(name)
+    if lang in TOKENIZERS and "tokenize" in {option.name for option in kind.options()}:
+        options = {"tokenize": TOKENIZERS[lang], **options}
     try:
-        return find(name)(**{**found, **more})
+        return kind(**options)
     except TypeError as error:
         raise TensorMTError(f"metric {spec!r}: {error}") from None
 
 
 def is_combined(spec: str) -> bool:
     """Whether a specification is of several metrics: a mean, with a name or without, or QUEEN."""
-    return "+" in spec or spec.partition(":")[0] in (*MEANS, "queen")
+    name = _known(spec.strip().partition(":")[0])
+    return "+" in spec.replace("++", "") or name in (*MEANS, "queen")
 
 
-def _combined(kind: str, spec: str) -> Metric[Any]:
+def _combined(kind: str, spec: str, lang: str | None) -> Metric[Any]:
     """A metric of the metrics that + joins."""
-    members = [make(part) for part in spec.split("+")]
+    parts = spec.replace("++", "\0").split("+")
+    members = [make(part.replace("\0", "++"), lang) for part in parts]
     found: Metric[Any] = getattr(import_module("tensormt.combined"), kind)(members)
     return found
 
 
-def _learned(path: str) -> Metric[Any]:
+def _learned(path: str, lang: str | None) -> Metric[Any]:
     """A metric with the weights of a file that tensormt.train.Learned wrote."""
     from tensormt.syntax.learned_weights import LearnedMetric, load_weights
 
     spec, theta = load_weights(path)
-    return LearnedMetric(make(spec), theta)
+    return LearnedMetric(make(spec, lang), theta)

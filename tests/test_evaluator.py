@@ -36,7 +36,7 @@ def segments():
         ((["bleu:max_order=0"],), "max_order is '0', expected a whole number"),
         (([],), "metrics is a list of at least one name"),
         (({},), "metrics is a list of at least one name"),
-        (("bleu",), "metrics is a list of at least one name"),
+        (("",), "metrics is a list of at least one name"),
         (([tm.BLEU(), tm.BLEU(2)],), "two metrics are called 'bleu'"),
         ((["stm"],), "STM compares trees: name a parser, for example 'default'"),
         ((["bleu+stm"],), "Mean compares trees: name a parser"),
@@ -162,6 +162,17 @@ def test_signatures():
     expected = before.signatures(1)
     before.evaluate(segments())
     assert before.signatures(1) == expected
+
+
+def test_short_signatures_repeat_what_was_typed():
+    found = Evaluator(["bleu:max_order=2", "blend"], flat).signatures(2, short=True)
+    assert found["bleu:max_order=2"] == f"bleu:max_order=2|refs:2|version:{tm.__version__}"
+    assert found["blend"].startswith("blend|refs:2|parser:")
+    assert (
+        Evaluator(["bleu"], lang="zh")
+        .signatures(1, short=True)["bleu"]
+        .startswith("bleu|lang:zh|refs:1|")
+    )
 
 
 def test_a_signature_depends_on_the_settings_alone():

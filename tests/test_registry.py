@@ -11,9 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tensormt as tm
-from tensormt.command.listing import run as print_list
+from tensormt.command.main import main
 from tensormt.options import Boolean, Choice, Integer, Number
-from tensormt.registry import METRICS, find, make, metrics, parse_spec
+from tensormt.registry import (
+    METRICS,
+    find,
+    is_combined,
+    make,
+    metrics,
+    parse_spec,
+    split_specs,
+)
 
 
 def test_every_metric_is_registered_with_its_options():
@@ -107,7 +115,8 @@ def test_yes_and_no_in_any_case(text, value):
         ("stm:depth=3", "'depth=3' is no option of stm"),
         ("stm:max_depth", "'max_depth' is no option of stm"),
         ("hwcm:rules=mine", "no head rules named 'mine'"),
-        ("blue", "no metric named 'blue': choose from bleu, nist"),
+        ("blue", r"no metric named 'blue': did you mean bleu\?"),
+        ("xyz", "no metric named 'xyz': choose from bleu, nist"),
         ("", "no metric named ''"),
     ],
 )
@@ -133,8 +142,43 @@ def test_values_that_are_read():
     assert parse_spec("tkm:decay=1e-3")[1] == {"decay": 0.001}
 
 
+def test_metrics_separated_by_commas():
+    assert split_specs("bleu") == ["bleu"]
+    assert split_specs("bleu, CHRF++,stm:max_depth=3,balance=f1,blend") == [
+        "bleu",
+        "CHRF++",
+        "stm:max_depth=3,balance=f1",
+        "blend",
+    ]
+    mean = "chrf:beta=1,lowercase=yes+hwcm:max_length=1"
+    assert split_specs(f"{mean},queen:bleu+chrf") == [mean, "queen:bleu+chrf"]
+    assert split_specs("stm:lexical") == ["stm:lexical"]  # refused with the options of stm
+
+
+def test_names_in_any_case_and_other_names():
+    assert make("BLEU").signature == make("bleu").signature
+    assert make("Blend").signature == make("blend").signature
+    assert make("chrf++").signature == make("chrf:word_order=2").signature
+    assert make("chrF++:beta=1").signature == make("chrf:word_order=2,beta=1").signature
+    both = make("bleu+chrf++").signature
+    assert both == make("bleu+chrf:word_order=2").signature
+    assert make("chrf+++bleu").signature == make("chrf:word_order=2+bleu").signature
+    assert make("Queen:BLEU+chrf++").signature == make("queen:bleu+chrf:word_order=2").signature
+    assert is_combined("BLEND")
+    assert not is_combined("chrf++")
+
+
+def test_the_language_sets_the_tokeniser_unless_it_is_named():
+    assert make("bleu", "zh").tokenize == "zh"
+    assert make("nist", "zh").tokenize == "zh"
+    assert make("bleu:tokenize=13a", "zh").tokenize == "13a"
+    assert make("bleu", "de").tokenize == make("bleu").tokenize == "13a"
+    assert [member.tokenize for member in make("bleu+bm", "zh").metrics] == ["zh", "zh"]
+    assert make("chrf", "zh").signature == make("chrf").signature
+
+
 def test_the_list_is_in_words(capsys):
-    assert print_list(None) == 0
+    assert main(["list"]) == 0
     out = capsys.readouterr().out
     for name, metric in metrics():
         assert f"\n{name:5} {metric.summary}\n" in "\n" + out

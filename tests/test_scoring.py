@@ -4,6 +4,7 @@ import argparse
 import multiprocessing
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 import sacrebleu
 import torch
@@ -200,7 +201,7 @@ def test_unusable_home_of_the_cache_is_no_obstacle(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     args = argparse.Namespace(
-        cache=None, no_cache=False, parser=Flat(), lang=None, trusted=False, device="cpu"
+        cache=None, no_cache=False, parser=Flat(), trusted=False, no_language_check=False
     )
     trees = tree_source(arguments.tree_options(args))
     with pytest.warns(UserWarning, match="continuing without a parse cache"):
@@ -211,7 +212,7 @@ def test_unusable_home_of_the_cache_is_no_obstacle(tmp_path, monkeypatch):
 
 def test_bad_input():
     with pytest.raises(tm.TensorMTError, match="metrics is a list of at least one name"):
-        tm.score(["a"], [["a"]], "bleu")
+        tm.score(["a"], [["a"]], "")
     with pytest.raises(tm.TensorMTError, match="no reference given"):
         tm.score(["a"], [], ["bleu"])
     with pytest.raises(tm.TensorMTError, match="got a string"):
@@ -220,6 +221,78 @@ def test_bad_input():
         tm.score(["a"], [[""]], ["bleu"])
     with pytest.raises(tm.TensorMTError, match="trees must have the form of the text"):
         tm.score(["a"], [["a"]], ["stm"], trees=(["(A a)"], [[]]))
+
+
+@pytest.mark.parametrize("make", [dict, pa.table])
+def test_columns_of_a_table(make):
+    rows = {
+        "out": ["a dog", "a cat"],
+        "other": ["a", "b"],
+        "r1": ["a dog", "x"],
+        "r2": ["", "a cat"],
+    }
+    data = make({**rows, "refs": [["a dog"], ["x", "a cat"]], "doc": ["d", "e"]})
+    expected = tm.score(rows["out"], [rows["r1"], rows["r2"]], ["bleu"], docs=["d", "e"])
+    found = tm.score("out", ["r1", "r2"], ["bleu"], data=data, docs="doc")
+    assert found.corpus == expected.corpus
+    assert found.documents == expected.documents
+    assert tm.score("out", "refs", ["bleu"], data=data).corpus == expected.corpus
+    both = tm.score({"A": "out", "B": "other"}, ["r1", "r2"], ["bleu"], data=data)
+    assert list(both) == ["A", "B"]
+    assert both["A"].corpus == expected.corpus
+    with pytest.raises(tm.TensorMTError, match="hyps: there is no column 'hyp', the table has out"):
+        tm.score("hyp", "refs", data=data)
+    with pytest.raises(tm.TensorMTError, match="refs by segment are one column of lists"):
+        tm.score("out", ["r1", "r2"], data=data, rows=True)
+    with pytest.raises(tm.TensorMTError, match="expected a table with named columns"):
+        tm.score("out", "refs", data=[1])
+
+
+def test_references_by_segment():
+    hyps, rows = ["a dog", "a cat"], [["a dog"], ["x", "a cat"]]
+    found = tm.score(hyps, rows, ["bleu", "chrf"], rows=True)
+    expected = tm.score(hyps, [["a dog", "x"], [None, "a cat"]], ["bleu", "chrf"])
+    assert found.corpus == expected.corpus
+    with pytest.raises(tm.TensorMTError, match=r"refs\[1\], number 1: expected a string"):
+        tm.score(hyps, [["a dog"], [1]], rows=True)
+
+
+def test_trees_of_several_systems():
+    text, tree = ["a dog"], ["(NP (DT a) (NN dog))"]
+    other = ["(NP (NN a) (NN dog))"]
+    found = tm.score(
+        {"A": text, "B": text}, [text], ["stm"], trees=({"B": other, "A": tree}, [tree])
+    )
+    assert found["A"].corpus["stm"] == 1
+    assert found["B"].corpus["stm"] < 1
+    with pytest.raises(tm.TensorMTError, match=r"\{system: trees\} with the systems of hyps"):
+        tm.score({"A": text, "B": text}, [text], ["stm"], trees=(tree, [tree]))
+
+
+def test_the_language_sets_the_tokeniser():
+    hyps, refs = ["我喜欢猫和大的狗。"], ["我喜欢猫和狗。"]
+    found = tm.score(hyps, [refs], ["bleu"], lang="zh")
+    expected = sacrebleu.corpus_bleu(hyps, [refs], tokenize="zh").score
+    assert found.corpus["bleu"] == pytest.approx(expected, abs=1e-9)
+    assert "|tok:zh|" in found.signatures["bleu"]
+    named = tm.score(hyps, [refs], ["bleu:tokenize=char"], lang="zh")
+    assert "|tok:char|" in named.signatures["bleu:tokenize=char"]
+
+
+def test_missing_hypotheses_are_counted():
+    with pytest.warns(UserWarning, match="2 of 3 hypotheses are missing"):
+        found = tm.score(["a", None, float("nan")], [["a"] * 3], ["chrf"])
+    assert found.segments["chrf"].tolist() == [100, 0, 0]
+
+
+def test_parse():
+    trees = tm.parse(["The dog ran.", "", None])
+    assert trees.to_brackets()[0] == "(S (NP (DT The) (NN dog)) (VP (VBD ran)) (. .))"
+    assert trees.lengths.tolist()[1:] == [0, 0]
+    assert tm.parse(["Der Hund lief."], lang="de").kind == "dependency"
+    assert tm.parse(["x"], parser=Flat()).to_brackets() == ["(S (T1 x))"]
+    with pytest.raises(tm.TensorMTError, match="was not trained on"):
+        tm.parse(["博物馆今天重新开放，所有人都可以来。"])
 
 
 # --- the parse cache ----------------------------------------------------------------------------

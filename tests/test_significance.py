@@ -249,6 +249,21 @@ def test_of_error_rates_less_is_better(test):
     assert (score.p, score.difference) == (error.p, error.difference)
 
 
+@pytest.mark.parametrize("test", ["ar", "bs"])
+def test_systems_are_compared_on_the_segments_that_both_have(systems, test):
+    tables = statistics(systems, tm.BLEU())
+    some = torch.ones_like(tables.present)
+    some[1, :2] = False
+    rows = {"bleu": tables.tables["bleu"] * some[..., None]}
+    missing = replace(tables, tables=rows, present=some)
+    first, second = compare(missing, test, samples=99)
+    kept = tables.of_systems([0, 1]).of_segments(torch.arange(2, len(tables)))
+    [expected] = compare(kept, test, samples=99)
+    assert first._replace(p_holm=0) == expected._replace(p_holm=0)
+    assert (first.segments, second.segments) == (len(tables) - 2, len(tables))
+    assert second.p == compare(tables, test, samples=99)[1].p
+
+
 def test_systems_without_a_common_segment():
     tables = tables_of(torch.rand(4).double(), torch.rand(4).double())
     present = torch.tensor([[True, True, False, False], [False, False, True, True]])

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tensormt.command.progress import Progress, loading
 from tensormt.data.tables import printable
 from tensormt.errors import TensorMTError
+from tensormt.registry import DEFAULT_METRICS, split_specs
 
 if TYPE_CHECKING:  # torch is imported only when a command runs
     from tensormt.data.corpus import Corpus
@@ -28,10 +30,11 @@ PARSERS = (
 )
 LANG = "language of the text, such as de: sets parser (ud), tokenizer and sentence splitter"
 FORMATS = ("text", "json", "tsv", "latex")
+_EXTENSIONS = re.compile(r"(?<=.)(\.txt)?(\.gz|\.bz2|\.xz|\.zst)?$")
 _MAX_CHUNK = 1_000_000  # largest value of --chunk
 
 
-def add_inputs(parser: argparse.ArgumentParser, default: list[str]) -> None:
+def add_inputs(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the commands on files: inputs, metrics, parsing, chunks."""
     parser.add_argument("refs", nargs="*", metavar="REF", help="reference files ('-': stdin)")
     parser.add_argument(
@@ -42,7 +45,7 @@ def add_inputs(parser: argparse.ArgumentParser, default: list[str]) -> None:
         metavar="HYP",
         help="hypothesis files, one per system",
     )
-    add_metrics(parser, default)
+    add_metrics(parser)
     parser.add_argument(
         "--trees",
         action="store_true",
@@ -55,22 +58,36 @@ def add_inputs(parser: argparse.ArgumentParser, default: list[str]) -> None:
         help="which CoNLL-U sentences form a segment: sentence (each), blank, newdoc, sent_id, or "
         "a file with the number of sentences of every segment, one per line",
     )
+    parser.add_argument(
+        "--names",
+        nargs="+",
+        metavar="NAME",
+        help="names of the systems in the results (default: names of the files)",
+    )
     parser.add_argument("--docs", metavar="FILE", help="document id of every segment, one per line")
     add_parsing(parser)
     parser.add_argument("--chunk", type=int, metavar="N", help="segments per batch")
 
 
-def add_metrics(parser: argparse.ArgumentParser, default: list[str]) -> None:
+def add_metrics(parser: argparse.ArgumentParser, default: Sequence[str] = DEFAULT_METRICS) -> None:
     """Add the argument that selects metrics."""
     parser.add_argument(
         "-m",
         "--metrics",
         nargs="+",
-        default=default,
+        action=_Specs,
+        default=list(default),
         metavar="METRIC",
         help="see 'tensormt list'; options as stm:max_depth=3,balance=f1 "
         f"(default: {' '.join(default)})",
     )
+
+
+class _Specs(argparse.Action):
+    """Collects metrics, which may also be separated by commas."""
+
+    def __call__(self, parser: Any, args: Any, values: Any, option: str | None = None) -> None:
+        setattr(args, self.dest, [spec for value in values for spec in split_specs(value)])
 
 
 def add_parsing(parser: argparse.ArgumentParser, *, cache: bool = True) -> None:
@@ -82,6 +99,11 @@ def add_parsing(parser: argparse.ArgumentParser, *, cache: bool = True) -> None:
         help=PARSERS,
     )
     parser.add_argument("--lang", metavar="CODE", help=LANG)
+    parser.add_argument(
+        "--no-language-check",
+        action="store_true",
+        help="parse text in a script that the parser was not trained on",
+    )
     parser.add_argument(
         "--trusted",
         action="store_true",
@@ -142,7 +164,12 @@ def tree_options(args: argparse.Namespace, progress: Any = None) -> TreeOptions:
     # the default folder is optional: if it is unusable, the run continues without a cache
     cache = args.cache if strict else default_cache()
     return TreeOptions(
-        args.parser, args.lang, args.trusted, cache, strict_cache=strict, progress=progress
+        args.parser,
+        args.trusted,
+        cache,
+        strict_cache=strict,
+        progress=progress,
+        check_language=not args.no_language_check,
     )
 
 
@@ -161,7 +188,7 @@ def make_evaluator(
 
         chosen = list(dict.fromkeys(args.metrics)) if metrics is None else metrics
         source = tree_options(args, progress) if trees is None else trees
-        return Evaluator(chosen, source, choose_device(args.device))
+        return Evaluator(chosen, source, choose_device(args.device), args.lang)
 
 
 class CommandInputs(NamedTuple):
@@ -201,7 +228,8 @@ def make_inputs(
 ) -> CommandInputs:
     """Return the inputs of a command, given its corpus and evaluator."""
     size = args.chunk or evaluator.chunk_size
-    return CommandInputs(corpus, evaluator, display_names(corpus.systems), size, parsing)
+    names = display_names(corpus.systems, getattr(args, "names", None))
+    return CommandInputs(corpus, evaluator, names, size, parsing)
 
 
 def _trees_as_text(paths: list[str]) -> TreesAsText:
@@ -221,6 +249,13 @@ def input_files(args: argparse.Namespace) -> list[str]:
     return [name for name in (*named, args.parser) if name != "-"]
 
 
+def with_flags(message: Warning | Exception | str) -> str:
+    """Return the text of a message with the command-line options that would help."""
+    names = getattr(message, "options", "").split()
+    flags = ", ".join(f"--{name.replace('_', '-')}" for name in names)
+    return f"{message} ({flags})" if flags else str(message)
+
+
 def print_message(message: object) -> None:
     """Print one line on standard error, with control characters escaped."""
     print(f"tensormt: {printable(' '.join(str(message).split()))}", file=sys.stderr)
@@ -231,7 +266,7 @@ def printed_warnings() -> Iterator[None]:
     """Print warnings as one line each on standard error."""
 
     def show(message: Warning | str, *rest: Any, **more: Any) -> None:
-        print_message(message)
+        print_message(with_flags(message))
 
     with warnings.catch_warnings():
         warnings.simplefilter("default", UserWarning)
@@ -239,13 +274,38 @@ def printed_warnings() -> Iterator[None]:
         yield
 
 
-def display_names(systems: list[str]) -> dict[str, str]:
-    """Map systems to displayed names: the file name, or the path if two file names are equal.
+def display_names(systems: list[str], given: Sequence[str] | None = None) -> dict[str, str]:
+    """Map systems to names: those given, the file name, or the path if two file names are equal.
 
     A name that comes from the contents of a file, such as sysid="a/b", is not shortened.
+
+    Args:
+        systems: Systems as the corpus calls them.
+        given: A name for each system; None: none are given.
+
+    Raises:
+        TensorMTError: If the number of given names is another one, or two are equal.
     """
     short = [Path(system).name if os.path.exists(system) else system for system in systems]
-    return {
+    names = {
         system: printable(name if short.count(name) == 1 else system)
         for system, name in zip(systems, short, strict=True)
     }
+    if given is None:
+        return names
+    if len(given) != len(systems) or len(set(given)) != len(given):
+        raise TensorMTError(
+            f"--names: {len(systems)} different names are needed, a name for each system: "
+            f"{', '.join(names.values())}"
+        )
+    return dict(zip(systems, map(printable, given), strict=True))
+
+
+def table_names(names: Iterable[str]) -> dict[str, str]:
+    """Map names of systems to what tables for people show: file names without .txt and .gz.
+
+    >>> table_names(["a.txt.gz", "b.de"])
+    {'a.txt.gz': 'a', 'b.de': 'b.de'}
+    """
+    short = {name: _EXTENSIONS.sub("", name) for name in names}
+    return short if len(set(short.values())) == len(short) else {name: name for name in short}

@@ -29,7 +29,7 @@ needs the package booktabs.
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
-    arguments.add_inputs(parser, ["bleu", "stm", "hwcm"])
+    arguments.add_inputs(parser)
     tests = parser.add_mutually_exclusive_group()
     tests.add_argument(
         "--paired-bs",
@@ -61,6 +61,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "more; fewer if segments are many)",
     )
     parser.add_argument("--seed", type=int, default=SEED, metavar="N", help=f"(default {SEED})")
+    parser.add_argument(
+        "--signatures", action="store_true", help="print signatures in full: all settings"
+    )
     arguments.add_format(parser)
 
 
@@ -72,16 +75,18 @@ def run(args: argparse.Namespace) -> int:
 
     job = arguments.load(args)
     check_systems(list(job.names))  # before any work
-    corpus, parts = job.corpus, []
+    corpus, parts, names = job.corpus, [], list(job.names.values())
+    text = args.format in ("text", "latex")
+    shown = list(arguments.table_names(names).values()) if text else names
     with Progress(len(corpus), "compare", quiet=args.quiet) as bar:
         job.parsing.show_on(bar)
         evaluator = job.evaluator.fit(corpus, job.size)
         for segments, found in evaluator.run(corpus, job.size):
-            parts.append(replace(found, systems=list(job.names.values())))
+            parts.append(replace(found, systems=shown))
             bar(len(segments))
     result = compare_systems(
         Statistics.concat(parts),
-        evaluator.signatures(corpus.reference_count),
+        evaluator.signatures(corpus.reference_count, short=text and not args.signatures),
         args.test,
         args.all_pairs,
         args.samples,

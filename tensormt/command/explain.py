@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tensormt.command import arguments
 from tensormt.data import tables
 from tensormt.errors import NoExplanation, TensorMTError
+from tensormt.result import format_score
 
 if TYPE_CHECKING:  # torch takes a second to import: only a command that runs needs it
     from tensormt.evaluator import Evaluator
@@ -41,7 +42,7 @@ _SHOWN = 20  # items of a metric without --all
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
-    arguments.add_inputs(parser, ["bleu", "stm", "hwcm"])
+    arguments.add_inputs(parser)
     parser.add_argument("--segment", type=int, default=1, metavar="N", help="(default 1)")
     parser.add_argument("--all", action="store_true", help="all items, unmatched ones too")
     arguments.add_format(parser, ("text", "json"))
@@ -115,7 +116,7 @@ def _block(
     rows = [["adds", "item", "kind", *(["of"] if member else []), "matched", "references"]]
     rows += [
         [
-            "?" if item.adds is None else tables.format_score(item.adds, digits, "+"),
+            "?" if item.adds is None else format_score(item.adds, digits, "+"),
             item.text.replace(" ", "␣") if item.kind.startswith("character") else item.text,
             item.kind,
             *([item.member] if member else []),

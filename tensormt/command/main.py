@@ -19,7 +19,7 @@ from importlib import import_module
 from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
 
-from tensormt.command.arguments import print_message, printed_warnings
+from tensormt.command.arguments import print_message, printed_warnings, with_flags
 from tensormt.errors import TensorMTError
 from tensormt.version import __version__
 
@@ -178,7 +178,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="backslashreplace")  # a terminal that cannot print ±
         given = sys.argv[1:] if arguments is None else list(arguments)
-        args = build_parser(_wanted(given)).parse_args(given)
+        args = build_parser(_wanted(given)).parse_args(given or ["--help"])
         with printed_warnings():
             status: int = args.run(args)
         sys.stdout.flush()
@@ -208,8 +208,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _message(error: BaseException) -> str | None:
     """The message of an expected error; None: an unexpected one, which keeps its traceback."""
     if isinstance(error, TensorMTError):
-        flags = ", ".join(f"--{name.replace('_', '-')}" for name in error.options.split())
-        return f"{error} ({flags})" if flags else str(error)
+        return with_flags(error)
     if isinstance(error, OSError):
         return f"{error.filename or 'output'}: {error.strerror or error}"
     if isinstance(error, MemoryError) or "can't allocate memory" in str(error):

@@ -66,7 +66,11 @@ def run(args: argparse.Namespace) -> int:
         with loading("the parser", quiet=args.quiet):
             parser.parse(["."] if total else [])  # weights are loaded at the first use
         bar = stack.enter_context(Progress(total, "parse", quiet=args.quiet))
+        check = None if args.no_language_check else getattr(parser, "language", None)
         for part in files.line_batches(source, BATCH_LINES):
+            if check is not None and not done:
+                check.require_script(part)
+                check.warn(part)
             segments = [line.split() for line in part] if args.tokenized else part
             trees = parser.parse(segments, bar)
             if form == "conllu":

@@ -5,11 +5,14 @@ parse:  45%|████▌     | 4500/10000 [00:08<00:10, 512 segments/s, 90 te
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
 from typing import TextIO
+
+_WIDTH = 80  # columns where the terminal does not know its width
 
 
 @contextmanager
@@ -23,6 +26,14 @@ def loading(what: str, *, quiet: bool = False) -> Iterator[None]:
     finally:
         if shown:
             print("\r" + " " * (len(what) + 10) + "\r", end="", file=sys.stderr, flush=True)
+
+
+def _width(stream: TextIO) -> int:
+    """The columns of a terminal; 0 if it does not know them, where tqdm would show nothing."""
+    try:
+        return os.get_terminal_size(stream.fileno()).columns
+    except (OSError, ValueError):
+        return _WIDTH
 
 
 class Progress:
@@ -47,14 +58,16 @@ class Progress:
     ) -> None:
         from tqdm import tqdm
 
+        stream = sys.stderr if stream is None else stream
         self._bar = tqdm(
             total=total,
             desc=title,
             unit=f" {unit}",
-            file=sys.stderr if stream is None else stream,
+            file=stream,
             disable=True if quiet else None,  # None: shown on terminals only
             leave=False,
-            dynamic_ncols=True,
+            dynamic_ncols=_width(stream) > 0,
+            ncols=None if _width(stream) > 0 else _WIDTH,
         )
 
     def __call__(self, count: int = 1, note: str | None = None) -> None:

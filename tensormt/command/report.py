@@ -27,7 +27,7 @@ systems, references, documents and human scores.
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
-    arguments.add_inputs(parser, ["bleu", "stm", "hwcm"])
+    arguments.add_inputs(parser)
     parser.add_argument(
         "-o", "--output", default="report.html", metavar="FILE", help="(default report.html)"
     )

@@ -6,22 +6,22 @@ import argparse
 import hashlib
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tensormt.command import arguments
 from tensormt.command.progress import Progress
 from tensormt.data import tables
 from tensormt.data.segment_writer import SegmentWriter
 from tensormt.errors import TensorMTError
+from tensormt.result import format_score
 
 if TYPE_CHECKING:
-    from tensormt.metric import Metric
     from tensormt.statistics import Totals
 
 DESCRIPTION = "Score systems against references with any of the metrics."
 EXAMPLES = """
 examples:
-  tensormt score ref.txt -i hyp.txt                              # BLEU, STM, HWCM
+  tensormt score ref.txt -i hyp.txt                              # BLEU, chrF, blend
   tensormt score ref1.txt ref2.txt -i a.txt b.txt -m bleu nist bm bma nm
   tensormt score ref.txt -i hyp.txt -m stm:max_depth=3,balance=f1 tkm:decay=0.5
   tensormt score ref.txt -i hyp.txt --segments out.jsonl         # continue a stopped run: --resume
@@ -38,7 +38,7 @@ BLEU and chrF range from 0 to 100, every other metric has the scale of its paper
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
-    arguments.add_inputs(parser, ["bleu", "stm", "hwcm"])
+    arguments.add_inputs(parser)
     arguments.add_format(parser)
     parser.add_argument(
         "--segments", metavar="OUT", help="write segment scores to a .jsonl, .tsv or .parquet file"
@@ -47,6 +47,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--resume", action="store_true", help="continue a stopped run that wrote --segments OUT"
     )
     parser.add_argument("--documents", action="store_true", help="also print document scores")
+    parser.add_argument(
+        "--signatures", action="store_true", help="print signatures in full: all settings"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -117,20 +120,18 @@ def _report(args: argparse.Namespace, job: arguments.CommandInputs, totals: Tota
         if args.documents:
             report["documents"] = documents
         return tables.json_text(report)
+    titles = arguments.table_names(scores) if args.format in ("text", "latex") else {}
     rows = [["system", *metrics]]
     for name, by_metric in scores.items():
-        entries = {name: by_metric}
+        entries = {titles.get(name, name): by_metric}
         entries |= {f"  {doc}": found for doc, found in documents.get(name, {}).items()}
         for title, values in entries.items():
             rows.append(
-                [title, *(format_score(metric, values[m]) for m, metric in metrics.items())]
+                [title, *(format_score(values[m], metric.digits) for m, metric in metrics.items())]
             )
     table = tables.format_table(rows, args.format)
-    return "\n".join([table, "", *signatures.values()]) if args.format == "text" else table
-
-
-def format_score(metric: Metric[Any], value: float) -> str:
-    """Format a score: BLEU as sacrebleu prints it, very small values with an exponent."""
-    if metric.digits < 4 or value == 0 or value >= 1e-3:
-        return f"{value:.{metric.digits}f}"
-    return f"{value:.2e}"
+    if args.format != "text":
+        return table
+    if not args.signatures:
+        signatures = job.evaluator.signatures(job.corpus.reference_count, short=True)
+    return "\n".join([table, "", *signatures.values()])

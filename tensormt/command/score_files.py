@@ -202,10 +202,10 @@ def _report(args: argparse.Namespace, summary: Summary) -> str:
         }
         report = {"systems": {args.hyp: found}, "segments": summary.segments}
         return json.dumps(report, indent=1, ensure_ascii=False)
-    from tensormt.command.score import format_score
     from tensormt.registry import make
+    from tensormt.result import format_score
 
-    cells = [format_score(make(name), score) for name, score in summary.corpus.items()]
+    cells = [format_score(score, make(name).digits) for name, score in summary.corpus.items()]
     table = tables.format_table([["system", *summary.corpus], [args.hyp, *cells]], args.format)
     if args.format != "text":
         return table

@@ -83,6 +83,34 @@ def as_streams(values: Any, what: str = "refs") -> list[list[Any]]:
     return [as_lines(stream, f"{what}[{k}]") for k, stream in enumerate(streams)]
 
 
+def as_column(data: Any, name: Any, what: str) -> Any:
+    """Return a column of a data frame, Arrow table, dataset or dictionary of columns.
+
+    Args:
+        data: The table.
+        name: Name of the column.
+        what: Name of the argument in error messages.
+
+    Raises:
+        TensorMTError: If there is no such column; the message lists those that exist.
+
+    >>> as_column({"hyp": ["a"]}, "hyp", "hyps")
+    ['a']
+    """
+    known: Any = getattr(data, "column_names", None)  # Arrow, Hugging Face datasets
+    if known is None:
+        known = getattr(data, "columns", None)  # pandas, polars
+    if known is None:
+        known = data if isinstance(data, Mapping) else None
+    if known is None:
+        raise TensorMTError(f"data is {type(data).__name__}, expected a table with named columns")
+    names = list(known)
+    if name not in names:
+        listed = ", ".join(map(str, names[:20]))
+        raise TensorMTError(f"{what}: there is no column {name!r}, the table has {listed}")
+    return data[name]
+
+
 def as_lists(values: Any, what: str) -> list[list[Any]]:
     """Return a list of lists, such as the words of every segment."""
     rows = as_list(values, what)

@@ -29,22 +29,6 @@ def printable(text: str) -> str:
     return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
-def format_score(value: float, digits: int, sign: str = "") -> str:
-    """Format a score: BLEU as sacrebleu prints it, very small values with an exponent.
-
-    Args:
-        value: The score, or a difference of scores.
-        digits: Decimal places (`Metric.digits`).
-        sign: "+" to write the sign of a difference.
-
-    >>> format_score(31.456, 2), format_score(0.00012, 4), format_score(-0.5, 4, "+")
-    ('31.46', '1.20e-04', '-0.5000')
-    """
-    if digits < 4 or value == 0 or abs(value) >= 1e-3:
-        return f"{value:{sign}.{digits}f}"
-    return f"{value:{sign}.2e}"
-
-
 def format_table(rows: Rows, form: str, left: int = 1) -> str:
     """Format rows of cells.
 

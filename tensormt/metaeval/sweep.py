@@ -45,5 +45,5 @@ def sweep(specs: Sequence[str], orders: Sequence[int]) -> dict[str, Metric[Any]]
         if option is None or not orders:
             found[spec] = make(spec)
         else:
-            found |= {f"{spec}-{n}": make(spec, **{option: n}) for n in orders}
+            found |= {f"{spec}-{n}": make(spec, None, **{option: n}) for n in orders}
     return found

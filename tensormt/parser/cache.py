@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from tensormt.errors import TensorMTError
+from tensormt.parser.language_check import LanguageCheck
 from tensormt.parser.registry import TextParser
 from tensormt.trees.batch import TreeBatch
 from tensormt.trees.sources import read_lines, write_lines
@@ -42,6 +43,7 @@ class CachedParser:
         progress: Called with numbers of parsed segments.
         strict: Whether an unusable folder raises an error; otherwise it is ignored with a warning.
         timeout: Seconds to wait for a database that another process has locked.
+        check_language: Whether `check_language` looks at texts.
 
     Raises:
         TensorMTError: If the folder cannot be used and `strict` is set.
@@ -55,9 +57,11 @@ class CachedParser:
         *,
         strict: bool = True,
         timeout: float = 20,
+        check_language: bool = True,
     ) -> None:
         self.parser, self.progress, self.strict = parser, progress, strict
         self.timeout = timeout
+        self._checks_language, self._first = check_language, True
         self.folder: Path | None = None if folder is None else Path(folder)
         self.parsed = 0
         self._restart()
@@ -97,6 +101,19 @@ class CachedParser:
                 if self.folder is not None:
                     self._store(dict(zip(new, write_lines(trees), strict=True)))
             return self._memory.gather(texts)
+
+    def check_language(self, texts: Sequence[str | None]) -> None:
+        """Compare references with the training data of the parser; there is one warning at most.
+
+        Raises:
+            TensorMTError: If the first texts are in a script that the parser was not trained on.
+        """
+        check: LanguageCheck | None = getattr(self.parser, "language", None)
+        if check is None or not self._checks_language:
+            return
+        if self._first:
+            check.require_script(texts)
+        self._first, self._checks_language = False, not check.warn(texts)
 
     # --- the folder ---------------------------------------------------------------------------
 
@@ -155,7 +172,7 @@ class CachedParser:
     # --- copies -------------------------------------------------------------------------------
 
     def __getstate__(self) -> dict[str, Any]:
-        names = ("parser", "folder", "strict", "timeout")
+        names = ("parser", "folder", "strict", "timeout", "_checks_language", "_first")
         return {name: getattr(self, name) for name in names}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -7,6 +7,7 @@ are read, `spelling` characters in total (a key of the model's settings).
 """
 
 import unicodedata
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -68,10 +69,14 @@ class CharFeatures:
         return torch.tensor(ids, device="cpu"), torch.from_numpy(rows)
 
 
-def known_scripts(settings: dict[str, Any], lang: str) -> frozenset[str]:
-    """Return the scripts of a language in a model's training data; if unknown, of all its data."""
+def known_scripts(settings: dict[str, Any], lang: str = "") -> frozenset[str]:
+    """Return the scripts of a language in a model's training data; if unknown, of all its data.
+
+    A script counts if at least 1% of the model's words are written in it: a few foreign letters do
+    not make a language.
+    """
     listed = settings.get("scripts", {}).get(lang)
     if listed is not None:
         return frozenset(listed)
-    chars = (char for char in settings["chars"] if len(char) == 1)
-    return frozenset(filter(None, map(letters_of, chars)))
+    counts = Counter(filter(None, map(letters_of, settings["words"])))
+    return frozenset(name for name, count in counts.items() if 100 * count >= counts.total())

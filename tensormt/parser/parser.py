@@ -21,13 +21,14 @@ from torch import Tensor
 
 from tensormt.data.coercion import as_list
 from tensormt.devices import resolve_device
-from tensormt.errors import TensorMTError
+from tensormt.errors import TensorMTError, TensorMTWarning
 from tensormt.kernels.backend import argsort, nonzero, owners, repeat
 from tensormt.kernels.nodes import Nodes
 from tensormt.options import describe
 from tensormt.parser.char_features import known_scripts
 from tensormt.parser.decode import Forest
 from tensormt.parser.dependency import DependencyNetwork, join_sentences
+from tensormt.parser.language_check import LanguageCheck
 from tensormt.parser.network import ConstituencyNetwork
 from tensormt.text import sentences as splitting
 from tensormt.text.dictionary import Dictionary
@@ -64,6 +65,8 @@ class Parser:
             score, which is faster.
         batch_tokens: Tokens per batch, which has no effect on trees; None: chosen for the device.
         kind: Kind of the trees, "constituency" or "dependency".
+        language: The training data, with which the language of texts is compared, or a function
+            that returns it; None: unknown.
         rules: Rules of tokenization and sentence splitting; None: those of the Penn treebank.
 
     >>> Parser.load("default").kind
@@ -82,14 +85,14 @@ class Parser:
         mbr: bool = True,
         batch_tokens: int | None = None,
         kind: str = "constituency",
+        language: LanguageCheck | Callable[[], LanguageCheck] | None = None,
         rules: splitting.Rules | None = None,
     ) -> None:
-
         self._network, self.name, self.hyphens = network, name, hyphens
         self.kind = getattr(network, "kind", kind)
         self.rules = splitting.Penn(hyphens) if rules is None else rules
         self.split, self.max_length, self.mbr = split, max_length, mbr
-        self._batch_tokens = batch_tokens
+        self._batch_tokens, self._language = batch_tokens, language
         self._origin: tuple[Any, ...] | None = None
 
     @classmethod
@@ -151,6 +154,12 @@ class Parser:
             else:
                 raise _no_language(path, lang)
 
+            def language() -> LanguageCheck:
+                words = frozenset(settings["words"]) if path in (DEFAULT, LARGE) else None
+                return LanguageCheck(path.name, known_scripts(settings, lang or ""), words)
+
+            reading["language"] = language
+
             def network() -> AnyNetwork:
                 loaded = checkpoint.load_model(path, settings)
                 try:
@@ -188,6 +197,13 @@ class Parser:
         if not isinstance(self._network, ConstituencyNetwork | DependencyNetwork):
             self._network = self._network()
         return self._network
+
+    @property
+    def language(self) -> LanguageCheck | None:
+        """The training data, with which the language of texts is compared; None: unknown."""
+        if callable(self._language):
+            self._language = self._language()
+        return self._language
 
     @property
     def batch_tokens(self) -> int:
@@ -251,8 +267,8 @@ class Parser:
         done = _SegmentProgress(progress, len(lengths), len(segments))
         forest = self._forest(ids, words, lengths, done)
         segment = torch.tensor(sentences.segment, dtype=torch.int64, device=device)
+        self._check_script(ids, words, lengths)
         if isinstance(self.network, DependencyNetwork):
-            self._check_script(ids, words, lengths)
             arcs = Dictionary(self.network.relations)
             later = arcs.strings.index(LATER)
             nodes = join_sentences(forest, segment, sentences.segments, ids.to(device), later)
@@ -265,10 +281,9 @@ class Parser:
 
     def _check_script(self, ids: Tensor, words: Dictionary, lengths: Tensor) -> None:
         """Warn if most words of a sentence are in a script that is not in the training data."""
-        settings = self.network.settings
-        if settings is None or not len(ids):
+        if self.language is None or not len(ids):
             return
-        seen = known_scripts(settings, self.network.lang)  # type: ignore[union-attr]
+        seen = self.language.scripts
         of_word = [letters_of(word) for word in words.strings]
         unseen = torch.tensor([bool(name) and name not in seen for name in of_word])[ids]
         lettered = torch.tensor([bool(name) for name in of_word])[ids]
@@ -276,15 +291,15 @@ class Parser:
         counts = torch.zeros(2, len(lengths)).index_add(
             1, owner, torch.stack((unseen, lettered)).float()
         )
-        mostly = int((2 * counts[0] > counts[1]).sum())
-        if mostly:
+        if bool((2 * counts[0] > counts[1]).any()):
             names = sorted({name for name in of_word if name and name not in seen})
-            warnings.warn(
-                f"{mostly} of {len(lengths)} sentences are in a script ({', '.join(names)}) that "
-                f"{self.name} was not trained on ({', '.join(sorted(seen))}): their trees are "
-                "unreliable; set the language (lang), or use another parser",
-                stacklevel=4,
+            # without a number, so that the same warning is not printed for every batch
+            trouble = (
+                f"some sentences are in a script ({', '.join(names)}) that {self.name} was not "
+                f"trained on ({', '.join(sorted(seen))}): their trees are unreliable; set the "
+                "language, or use another parser"
             )
+            warnings.warn(TensorMTWarning(trouble, options="lang parser"), stacklevel=4)
 
     def _forest(
         self,
@@ -329,7 +344,8 @@ def _language(known: list[str], lang: str | None, path: Path) -> str:
         wanted = "a language" if lang is None else f"the language {lang!r}"
         raise TensorMTError(
             f"the parser {path.name} needs {wanted} among those of its training data: choose from "
-            f"{', '.join(known)}, or use another parser (docs/languages.md)"
+            f"{', '.join(known)}, use another parser (docs/languages.md), or metrics without trees "
+            "such as bleu and chrf"
             if known
             else f"the parser {path.name} has one language without a name: omit lang",
             options="lang parser" if known else "lang",

@@ -14,14 +14,19 @@ from tensormt.trees.sources import PreparsedTrees, TreeOptions, TreesAsText
 
 
 def tree_source(
-    trees: Any, device: str | torch.device | None = None, *, needed: bool = True
+    trees: Any,
+    device: str | torch.device | None = None,
+    lang: str | None = None,
+    *,
+    needed: bool = True,
 ) -> Any:
     """Return the source of trees that a value names.
 
     Args:
-        trees: None; a parser, its name or path; `TreeOptions` (parser, language, cache, …); a
+        trees: None; a parser, its name or path; `TreeOptions` (parser, cache, …); a
             function from texts to a TreeBatch; `TreesAsText` or `PreparsedTrees`.
         device: Device of a parser that is opened here.
+        lang: Language of the text, for a parser that is opened here.
         needed: Whether a metric reads trees; if not, no parser is opened.
 
     Returns:
@@ -37,7 +42,7 @@ def tree_source(
     options = trees if isinstance(trees, TreeOptions) else TreeOptions(trees)
     parser = options.parser
     if isinstance(parser, str | PathLike):
-        parser = open_parser(parser, options.trusted, device, lang=options.lang, **options.rules)
+        parser = open_parser(parser, options.trusted, device, lang=lang, **options.rules)
     elif callable(parser):
         return parser
     if not isinstance(parser, TextParser):
@@ -45,4 +50,10 @@ def tree_source(
             f"parser is {type(parser).__name__}: expected 'default', 'ud:de', a path, a Parser or "
             "a source of trees"
         )
-    return CachedParser(parser, options.cache, options.progress, strict=options.strict_cache)
+    return CachedParser(
+        parser,
+        options.cache,
+        options.progress,
+        strict=options.strict_cache,
+        check_language=options.check_language,
+    )

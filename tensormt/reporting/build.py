@@ -19,18 +19,21 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from tensormt.comparison import system_segments
 from tensormt.data.atomic_write import output_path
+from tensormt.data.coercion import as_lines, as_names, as_streams
 from tensormt.errors import TensorMTError
 from tensormt.evaluator import Evaluator
 from tensormt.metric import Metric
 from tensormt.options import describe
+from tensormt.registry import DEFAULT_METRICS
 from tensormt.reporting import overview
 from tensormt.reporting.collect import Collected, collect
 from tensormt.reporting.item_counts import Item, items_by_difference
 from tensormt.reporting.page import PackedBlocks, write_page
 from tensormt.reporting.tree_panel import segment_cards
 from tensormt.resampling import SEED, resamples
+from tensormt.scoring import read_trees
+from tensormt.segments import Segments
 from tensormt.trees.batch import TreeBatch
 from tensormt.validation import file_name, integer, on_device, optional, string, tensor_of, validate
 from tensormt.version import __version__
@@ -50,7 +53,7 @@ Lines = Sequence[str | None] | TreeBatch
 def report(
     hyps: Mapping[str, Sequence[str | None]],
     refs: Sequence[Sequence[str | None]],
-    metrics: Sequence[str | Metric[Any]] = ("bleu", "stm", "hwcm"),
+    metrics: Sequence[str | Metric[Any]] = DEFAULT_METRICS,
     path: str | PathLike[str] = "report.html",
     parser: Any = "default",
     device: str | torch.device | None = None,
@@ -89,10 +92,12 @@ def report(
     True
     """
     output_path(Path(path))  # raises before the computation
-    segments, source = system_segments(hyps, refs, docs, trees=trees, parser=parser)
-    judged = _human(human or {}, len(segments.systems), len(segments))
-    segments = replace(segments, human=judged)
-    evaluator = Evaluator(metrics, source, device)
+    if not isinstance(hyps, Mapping) or not hyps:
+        raise TensorMTError("hyps is {system: list of segments}: give at least one system")
+    lines = {str(name): as_lines(own, f"hyps[{name!r}]") for name, own in hyps.items()}
+    segments = Segments(lines, as_streams(refs), None if docs is None else as_names(docs, "docs"))
+    segments = replace(segments, human=_human(human or {}, len(lines), len(segments)))
+    evaluator = Evaluator(metrics, read_trees(trees, segments, parser), device)
     return build(collect(evaluator, segments), path, trees_for, title)
 
 

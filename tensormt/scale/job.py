@@ -103,15 +103,15 @@ class Job:
         Args:
             metrics: Metrics by name; None: those of the job.
         """
-        named = dict(metrics or named_metrics(self.metrics))
+        named = dict(metrics or named_metrics(self.metrics, self.lang))
         for key, members in unfitted(named.values()).items():
             if key in self.tables:
                 with local_copy(self.tables[key]) as path:
                     table = Frequencies.load(path)
                 for metric in members:
                     metric.use_counts(table)
-        options = TreeOptions(self.parser, self.lang, self.trusted, self.cache)
-        return Evaluator(named, TreesAsText() if self.trees else options, self.device)
+        options = TreeOptions(self.parser, self.trusted, self.cache)
+        return Evaluator(named, TreesAsText() if self.trees else options, self.device, self.lang)
 
     def chunk_size(self, evaluator: Evaluator) -> int:
         """Return the number of segments per batch: `chunk`, or that of the evaluator."""

@@ -32,7 +32,7 @@ from tensormt.kernels.backend import nonzero, on_cpu, repeat, take_or
 from tensormt.kernels.nodes import Nodes
 from tensormt.plain import MAX_NODES, MAX_SEGMENTS, MAX_TEXT
 from tensormt.text.dictionary import Dictionary
-from tensormt.trees import bracketing, conllu, head_format, penn, transforms
+from tensormt.trees import bracketing, conllu, drawing, head_format, penn, transforms
 from tensormt.trees.conversion import FlatTrees, flatten, unflatten
 from tensormt.trees.head_rules import rules_named
 from tensormt.trees.heads import to_dependencies
@@ -49,6 +49,7 @@ from tensormt.validation import (
 
 T = TypeVar("T")
 
+_DRAWN = 3  # trees that a notebook shows
 _CHUNK = 2048  # trees at a time where trees are made of trees: their arrays stay in the cache
 
 
@@ -458,6 +459,34 @@ class TreeBatch:
         """
         named = self.to_relations() if relations is None else relations
         return conllu.write(*self.to_heads(), named, first)
+
+    def draw(self, index: int = 0) -> str:
+        """Return the drawing of a tree as text, a node a line.
+
+        Args:
+            index: Which tree.
+
+        Raises:
+            TensorMTError: If there is no such tree.
+
+        >>> print(TreeBatch.from_heads([["dogs", "bark"]], [[2, 0]]).draw())
+        bark
+        └── dogs
+        """
+        return drawing.as_text(self._drawn(index))
+
+    def _drawn(self, index: int) -> drawing.DrawnTree:
+        tree = self[index]
+        labels, words = tree.labels.strings, tree.words.strings
+        own, above = tree.nodes.word.tolist(), tree.nodes.parent.tolist()
+        shown = ["" if i < 0 or self.kind == "dependency" else words[i] for i in own]
+        return drawing.DrawnTree(above, [labels[i] for i in tree.nodes.label.tolist()], shown)
+
+    def _repr_html_(self) -> str:
+        """The first trees as pictures, for notebooks."""
+        pictures = [drawing.as_svg(self._drawn(place)) for place in range(min(len(self), _DRAWN))]
+        more = len(self) - len(pictures)
+        return "".join([*pictures, f"<p>… and {more} more trees</p>" if more else ""])
 
     def __reduce__(self) -> tuple[Any, ...]:
         """For pickling: without what can be made again."""

@@ -43,20 +43,21 @@ class TreeOptions:
 
     Args:
         parser: Name, path, or a loaded parser (`tensormt.parser.registry`).
-        lang: Language of the text, for the embedded dependency parsers.
         trusted: Whether a supar checkpoint may be opened although it is a pickle.
         cache: Folder in which parses are kept for later runs.
         strict_cache: Whether a folder that cannot be used is an error; else a warning.
         progress: Called with the number of texts that were parsed.
+        check_language: Whether references in a script that the parser was not trained on are an
+            error, and many unknown words a warning.
         rules: Further arguments of `Parser.load`.
     """
 
     parser: Any = "default"
-    lang: str | None = None
     trusted: bool = False
     cache: str | Path | None = None
     strict_cache: bool = True
     progress: Callable[[int], object] | None = None
+    check_language: bool = True
     rules: Mapping[str, Any] = field(default_factory=dict)
 
 

@@ -23,6 +23,31 @@ def test_displayed_names(tmp_path):
     assert list(found.values()) == [names[0], names[1], "b.txt", r"site/system\x1b"]
 
 
+@pytest.mark.parametrize(
+    ("files", "names"),
+    [
+        (["a.txt.gz", "b.de.xz"], ["a", "b.de"]),
+        (["a.txt", "a.gz"], ["a.txt", "a.gz"]),  # they would be equal
+        ([".txt", "x.conllu"], [".txt", "x.conllu"]),
+    ],
+)
+def test_names_without_extensions(files, names):
+    assert list(arguments.table_names(files).values()) == names
+
+
+def test_given_names():
+    assert arguments.display_names(["a", "b"], ["x", "y\n"]) == {"a": "x", "b": "y\\n"}
+    for names in (["x"], ["x", "x"], ["x", "y", "z"]):
+        with pytest.raises(TensorMTError, match="--names: 2 different names are needed"):
+            arguments.display_names(["a", "b"], names)
+
+
+def test_metrics_may_have_commas_between_them():
+    args = parsed("ref", "-i", "hyp", "-m", "bleu,chrf", "stm:max_depth=3,balance=f1")
+    assert args.metrics == ["bleu", "chrf", "stm:max_depth=3,balance=f1"]
+    assert parsed("ref", "-i", "hyp").metrics == ["bleu", "chrf", "blend"]
+
+
 def test_chunks_and_files_of_trees(tmp_path):
     (tmp_path / "a.conllu").write_text("")
     (tmp_path / "a.ptb").write_text("(S (A a))\n")

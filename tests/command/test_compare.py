@@ -36,8 +36,8 @@ def test_compare(capsys):
     assert "paired bootstrap, 1,000 resamples, seed 12345, p-values as in sacrebleu" in old
     head, baseline, system = (line.split() for line in text.splitlines()[:3])
     assert head[:4] == ["metric", "system", "score", "difference"]
-    assert baseline == ["bleu", "sysA.txt", "78.23", "baseline"]
-    assert system[:4] == ["bleu", "sysB.txt", "30.64", "-47.59"]
+    assert baseline == ["bleu", "sysA", "78.23", "baseline"]
+    assert system[:4] == ["bleu", "sysB", "30.64", "-47.59"]
     assert system[-2:] == ["worse", "0/0/12"]
     _, out, _ = here(capsys, *arguments, "--paired-ar", "--samples", 99, "-f", "json")
     report = json.loads(out)

@@ -44,6 +44,19 @@ def test_a_narrow_terminal(columns, total):
     assert max(map(len, lines)) < columns
 
 
+def test_a_terminal_without_a_width():
+    """Some report 0 columns: the bar is drawn all the same."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 0, 0, 0, 0))
+    with os.fdopen(theirs, "w") as stream, Progress(40, "read", "lines", stream=stream) as bar:
+        bar(3)
+        bar(0, "12 texts parsed")
+    drawn = os.read(ours, 10_000).decode()
+    os.close(ours)
+    assert "3/40" in drawn
+    assert "12 texts parsed" in drawn
+
+
 def test_it_keeps_quiet():
     for stream, quiet in ((io.StringIO(), False), (Terminal(), True)):
         with Progress(2, "parse", stream=stream, quiet=quiet) as bar:

@@ -112,6 +112,34 @@ def test_documents(tmp_path, capsys):
     assert "--documents needs document ids" in err
 
 
+def test_the_table_has_short_names_and_signatures(capsys):
+    status, out, _ = here(capsys, "score", *REFS, "-i", *SYSTEMS, "-m", "bleu:max_order=2,CHRF++")
+    lines = out.splitlines()
+    assert status == 0
+    assert lines[0].split() == ["system", "bleu:max_order=2", "CHRF++"]
+    assert [line.split()[0] for line in lines[1:3]] == ["sysA", "sysB"]
+    assert lines[4:] == [
+        f"bleu:max_order=2|refs:2|version:{tm.__version__}",
+        f"CHRF++|refs:2|version:{tm.__version__}",
+    ]
+    named = ["score", *REFS, "-i", *SYSTEMS, "-m", "bleu", "--names", "base", "new"]
+    _, out, _ = here(capsys, *named, "--signatures")
+    assert [line.split()[0] for line in out.splitlines()[1:3]] == ["base", "new"]
+    assert "BLEU|order:4|case:mixed|tok:13a|" in out
+    _, out, _ = here(capsys, *named, "-f", "json")
+    assert list(json.loads(out)["systems"]) == ["base", "new"]
+    assert here(capsys, *named[:-1])[0] == 2
+
+
+def test_without_arguments_there_is_help(capsys):
+    with pytest.raises(SystemExit) as stopped:
+        here(capsys)
+    assert stopped.value.code == 0
+    out, err = capsys.readouterr()
+    assert "examples:" in out
+    assert not err
+
+
 @pytest.mark.parametrize("kind", ["jsonl", "tsv", "parquet"])
 def test_segment_files(tmp_path, capsys, kind):
     out = tmp_path / f"scores.{kind}"

@@ -61,7 +61,8 @@ def test_pandas():
         (["a"], ["a"], "got a string"),
         ([1], [["a"]], "hyps, number 1: expected a string, got int 1"),
         (["a"], [[b"a"]], r"refs\[0\], number 1: expected a string, got bytes"),
-        ({"a": 1}, [["a"]], "hyps must be a list of strings: got dict"),
+        ({"a": 1}, [["a"]], r"hyps\['a'\] must be a list of strings: got int"),
+        ({}, [["a"]], "hyps has no system"),
         ({"a"}, [["a"]], "hyps must be a list of strings: got set"),
         (7, [["a"]], "hyps must be a list of strings: got int"),
         (None, [["a"]], "hyps must be a list of strings: got NoneType"),
@@ -94,7 +95,7 @@ def test_references_by_segment_are_recognised():
 
 
 def test_metrics_devices_and_parsers_that_are_none():
-    for metrics in ("bleu", tm.BLEU(), tm.BLEU, [], None, 5):
+    for metrics in ("", tm.BLEU(), tm.BLEU, [], None, 5):
         with pytest.raises(tm.TensorMTError, match="metrics is a list of at least one name"):
             tm.score(["a"], [["a"]], metrics)
     for metrics in ([5], [tm.BLEU], [None]):
