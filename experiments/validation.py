@@ -23,6 +23,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import qarla_draws
 import torch
 
+from tensormt.corrections import holm
 from tensormt.data.human_scores import read_jsonl
 from tensormt.evaluator import Evaluator
 from tensormt.metaeval import correlate, correlate_systems, pairwise_permutation
@@ -37,7 +38,6 @@ from tensormt.qarla.similarity_tensors import SimilarityTensors
 from tensormt.qarla.summary import Summary, SummaryOptions, summarize
 from tensormt.registry import make
 from tensormt.segments import Segments
-from tensormt.significance import holm
 from tensormt.trees.sources import TreeSource
 
 BALANCES = ("precision", "recall", "f1", "brevity")

@@ -46,6 +46,7 @@ __all__ = [
     "TokenBatch",
     "TreeBatch",
     "__version__",
+    "compare",
     "explain",
     "metaeval",
     "parse",
@@ -57,6 +58,7 @@ __all__ = [
 # module → the public names that are imported from it; "": the module itself is public
 _NAMES = {
     "combined": "Mean Queen",
+    "comparison": "compare",
     "ngram": "BLEU BM BMA NIST NM ChrF",
     "ngram.frequencies": "Frequencies",
     "ngram.references": "References",

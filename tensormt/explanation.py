@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 from torch import Tensor
 
 from tensormt.kernels.matches import Items, NodePairs
+from tensormt.options import format_value
 from tensormt.text.tokens import TokenBatch
 from tensormt.trees.batch import TreeBatch
 
@@ -33,6 +34,43 @@ _NAMES = {
     "chain": "headword chains of {}",
     "pair": "pairs of nodes",
 }
+
+
+def display_name(metric: Any) -> str:
+    """Return the name of a metric with the settings that differ from the defaults.
+
+    >>> from tensormt import BLEU, HWCM
+    >>> display_name(HWCM(max_length=1, balance="f1")), display_name(BLEU(lowercase=True))
+    ('HWCM-1 F1', 'BLEU lowercase')
+    """
+    name, words = metric.name, []
+    for option in metric.options():
+        value = getattr(metric, option.name)
+        if value == option.default:
+            continue
+        if option.name.startswith("max_"):
+            name += f"-{value}"
+        elif option.name == "balance":
+            words.append("F1" if value == "f1" else value)
+        elif isinstance(value, bool):
+            words.append(f"{'' if value else 'no '}{option.name.replace('_', ' ')}")
+        else:
+            words.append(f"{option.name}={format_value(value)}")
+    return " ".join([name, *words])
+
+
+def display_names(metrics: Sequence[Any]) -> list[str]:
+    """Return a different name for each of some metrics; equal metrics are numbered.
+
+    >>> from tensormt import HWCM
+    >>> display_names([HWCM(), HWCM(max_length=3), HWCM()])
+    ['HWCM (1)', 'HWCM-3', 'HWCM (2)']
+    """
+    names = [display_name(metric) for metric in metrics]
+    return [
+        name if names.count(name) == 1 else f"{name} ({names[: k + 1].count(name)})"
+        for k, name in enumerate(names)
+    ]
 
 
 class Part(NamedTuple):

@@ -21,15 +21,20 @@ if TYPE_CHECKING:
 __all__ = ["Result", "Results", "format_score"]
 
 
-def format_score(value: float, digits: int) -> str:
+def format_score(value: float, digits: int, sign: str = "") -> str:
     """Format a score with the digits of its metric, very small values with an exponent.
 
-    >>> format_score(31.4159, 2), format_score(0.00004, 4)
-    ('31.42', '4.00e-05')
+    Args:
+        value: The score, or a difference of scores.
+        digits: Decimal places (`Metric.digits`).
+        sign: "+" to write the sign of a difference.
+
+    >>> format_score(31.4159, 2), format_score(0.00004, 4), format_score(0.5, 4, "+")
+    ('31.42', '4.00e-05', '+0.5000')
     """
     if digits < 4 or value == 0 or abs(value) >= 1e-3:
-        return f"{value:.{digits}f}"
-    return f"{value:.2e}"
+        return f"{value:{sign}.{digits}f}"
+    return f"{value:{sign}.2e}"
 
 
 @dataclass(frozen=True, repr=False)

@@ -73,6 +73,16 @@ class Statistics:
         scores = self.metrics[metric].score(self.tables[metric].sum(1), segment=False)
         return scores.masked_fill(~self.present.any(1), torch.nan)
 
+    def of_systems(self, numbers: Sequence[int]) -> Statistics:
+        """Return the statistics of some systems, by their numbers."""
+        index = list(numbers)
+        return replace(
+            self,
+            tables={name: table[index] for name, table in self.tables.items()},
+            present=self.present[index],
+            systems=[self.systems[k] for k in index],
+        )
+
     def of_segments(self, index: Tensor) -> Statistics:
         """Return the statistics of some segments, int64 [n]."""
         documents = self.documents

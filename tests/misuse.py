@@ -117,6 +117,7 @@ FINE = {
     "flag": {"True"},
     "flag or none": {"True", "None"},
     "order": {"1", "np.int64"},
+    "order or none": {"1", "np.int64", "None"},
     "count": {"1", "np.int64", "0"},
     "seed": {"1", "np.int64", "0"},
     "positive": {"1", "0.5", "np.int64", "True"} - {"True"},
@@ -384,6 +385,28 @@ def calls():
         hyp=HYP,
         refs=[REF],
         device="cpu",
+    )
+    add(
+        "compare",
+        lambda **given: tm.compare({"A": HYP, "B": REF}, **given),
+        {
+            "refs": "streams",
+            "metrics": "metric names",
+            "device": "device",
+            "test": "name",
+            "all_pairs": "flag",
+            "samples": "order or none",
+            "seed": "seed",
+            "sacrebleu_p": "flag",
+        },
+        refs=[REF],
+        metrics=["bleu"],
+        device="cpu",
+        test="bs",
+        all_pairs=False,
+        samples=9,
+        seed=3,
+        sacrebleu_p=False,
     )
     add(
         "report",

@@ -1,6 +1,8 @@
 """Names and texts of explained items."""
 
 import tensormt as tm
+from tensormt.explanation import display_name, display_names
+from tensormt.registry import make
 
 
 def test_names_of_orders():
@@ -34,3 +36,22 @@ def test_texts_of_items():
     assert chain(3, 0) == "sat → cat → a"
     tokens = tm.TokenBatch.from_text(["x", "a cat sat"])
     assert tm.BLEU().explain(tokens, [tokens]).text(1)(2, 1) == "cat sat"
+
+
+def test_metrics_are_named_by_their_settings():
+    names = {
+        "bleu": "BLEU",
+        "hwcm:max_length=1,balance=f1": "HWCM-1 F1",
+        "hwcm:max_length=3,balance=brevity": "HWCM-3 brevity",
+        "chrf:beta=1,lowercase=yes,whitespace=yes": "chrF beta=1 lowercase whitespace",
+        "nist:lowercase=no": "NIST no lowercase",
+        "chrf+bleu": "Mean",
+    }
+    for spec, name in names.items():
+        assert display_name(make(spec)) == name
+    assert display_names(make("blend").metrics) == [
+        "chrF beta=1 lowercase whitespace",
+        "HWCM-1 F1",
+        "HWCM-3 brevity",
+    ]
+    assert display_names([tm.BLEU(), tm.BLEU()]) == ["BLEU (1)", "BLEU (2)"]

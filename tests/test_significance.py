@@ -4,6 +4,9 @@ import itertools
 import math
 import os
 import random
+import subprocess
+import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +17,9 @@ import torch
 from sacrebleu.significance import PairedTest
 
 import tensormt as tm
-from tensormt.significance import compare, correct_p_values, holm
+from tensormt.corrections import holm
+from tensormt.resampling import bootstrap_scores
+from tensormt.significance import compare
 from tensormt.statistics import Statistics
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
@@ -81,6 +86,22 @@ def test_p_values_equal_sacrebleu(systems, test, samples, monkeypatch):
             assert result.width == pytest.approx(theirs.ci, abs=1e-4)
 
 
+def test_sacrebleus_p_values_need_no_number_of_resamples(systems):
+    tables = statistics(systems, tm.BLEU())
+    for test, samples in (("bs", 1000), ("ar", 10000)):
+        expected = compare(tables, test, samples=samples, sacrebleu_p=True)
+        assert compare(tables, test, sacrebleu_p=True) == expected
+
+
+def test_a_pair_has_one_p_value(systems):
+    """The same resamples whether a system is compared with the baseline or with all others."""
+    tables = statistics(systems, tm.BLEU())
+    alone, all_pairs = compare(tables), compare(tables, all_pairs=True)
+    assert [row.p for row in alone] == [row.p for row in all_pairs[:2]]
+    given = bootstrap_scores(tables)
+    assert compare(tables, resampled=given) == alone
+
+
 def test_matrix_product_equals_a_loop(systems):
     metric = tm.BLEU()
     tables = statistics(systems, metric)
@@ -107,6 +128,14 @@ def test_matrix_product_equals_a_loop(systems):
     assert found.mean == pytest.approx(sum(scores) / 70)
     assert found.low == pytest.approx(sorted(scores)[1])
     assert found.high == pytest.approx(sorted(scores)[68])
+    share = scipy.stats.norm.sf(math.sqrt(n / (n - 1)) * scipy.stats.t.ppf(0.975, n - 1))
+    ends = sorted(gaps)[int(70 * share)], sorted(gaps)[69 - int(70 * share)]
+    assert (found.difference_low, found.difference_high) == pytest.approx(ends)
+    assert found.difference == pytest.approx(found.score - found.baseline_score)
+    rows = [metric.score(own, segment=True).tolist() for own in (a, b)]
+    assert found.wins == sum(two > one for one, two in zip(*rows, strict=True)) > 0
+    assert found.losses == sum(two < one for one, two in zip(*rows, strict=True)) > 0
+    assert found.segments == n
 
 
 def test_all_pairs_and_correction(systems):
@@ -122,26 +151,11 @@ def test_equal_systems_do_not_differ(systems):
     assert compare(tables, "ar", samples=50)[0].p == 1
 
 
-def test_holm():
-    """The worked example of four p-values: 0.01 · 4, 0.013 · 3, 0.014 · 2, 0.19."""
-    assert holm([0.014, 0.01, 0.19, 0.013]) == pytest.approx([0.04, 0.04, 0.19, 0.04])
-    assert holm([0.6, 0.9]) == [1.0, 1.0]
-    assert holm([]) == []
-
-
-def test_benjamini_hochberg():
-    """The worked example by hand: 0.01 · 4/1, 0.013 · 4/2, 0.014 · 4/3, 0.19, minima from above."""
-    found = correct_p_values([0.014, 0.01, 0.19, 0.013], "bh")
-    assert found == pytest.approx([0.056 / 3, 0.056 / 3, 0.19, 0.056 / 3])
-    assert correct_p_values([0.3, math.nan, 0.02], "holm")[::2] == pytest.approx([0.3, 0.04])
-    assert correct_p_values([0.3, 0.02], "none") == [0.3, 0.02]
-    with pytest.raises(tm.TensorMTError, match="no correction named 'x'"):
-        correct_p_values([0.1], "x")
-
-
 # ---------------------------------------------------------------- tests that can be trusted
 class Mean:
     """A stand-in for a metric: the mean of one number per segment."""
+
+    higher_is_better = True
 
     def score(self, sums, segment):
         return sums[..., 1] / sums[..., 0]
@@ -211,6 +225,62 @@ def test_why_sacrebleus_bootstrap_is_not_the_default():
         found = compare(tables, "bs", samples=99, seed=k, sacrebleu_p=True)
         alarms += found[0].p <= 0.05
     assert 0.072 <= alarms / 1000 <= 0.128
+
+
+class Error(Mean):
+    """The same number as an error rate."""
+
+    higher_is_better = False
+
+
+@pytest.mark.parametrize("test", ["ar", "bs"])
+def test_of_error_rates_less_is_better(test):
+    rng = torch.Generator().manual_seed(1)
+    first = torch.randn(100, generator=rng, dtype=torch.float64)
+    second = first + 0.2 + 0.3 * torch.randn(100, generator=rng, dtype=torch.float64)
+    second[:10] = first[:10]
+    tables = tables_of(first, second)
+    [score] = compare(tables, test, samples=999)
+    [error] = compare(replace(tables, metrics={"mean": Error()}), test, samples=999)
+    assert (score.verdict, error.verdict) == ("better", "worse")
+    assert (score.wins, score.losses) == (error.losses, error.wins)
+    assert score.wins > score.losses > 0
+    assert score.ties == error.ties == 10
+    assert (score.p, score.difference) == (error.p, error.difference)
+
+
+@pytest.mark.parametrize("test", ["ar", "bs"])
+def test_systems_are_compared_on_the_segments_that_both_have(systems, test):
+    tables = statistics(systems, tm.BLEU())
+    some = torch.ones_like(tables.present)
+    some[1, :2] = False
+    rows = {"bleu": tables.tables["bleu"] * some[..., None]}
+    missing = replace(tables, tables=rows, present=some)
+    first, second = compare(missing, test, samples=99)
+    kept = tables.of_systems([0, 1]).of_segments(torch.arange(2, len(tables)))
+    [expected] = compare(kept, test, samples=99)
+    assert first._replace(p_holm=0) == expected._replace(p_holm=0)
+    assert (first.segments, second.segments) == (len(tables) - 2, len(tables))
+    assert second.p == compare(tables, test, samples=99)[1].p
+
+
+def test_systems_without_a_common_segment():
+    tables = tables_of(torch.rand(4).double(), torch.rand(4).double())
+    present = torch.tensor([[True, True, False, False], [False, False, True, True]])
+    for test in ("bs", "ar"):
+        [found] = compare(replace(tables, present=present), test, samples=9)
+        assert math.isnan(found.difference)
+        assert (found.p, found.segments, found.verdict) == (1.0, 0, "")
+
+
+def test_no_slow_import():
+    """scipy.stats takes most of a second to import."""
+    code = (
+        "import sys, torch, tensormt as tm;"
+        "print(tm.compare({'a': ['x y'] * 3, 'b': ['x'] * 3}, [['x y'] * 3]).comparisons[0].p);"
+        "assert 'scipy.special' in sys.modules and 'scipy.stats' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_bad_input():

@@ -99,14 +99,13 @@ class Mean(CombinedMetric):
         return total / len(self.metrics)
 
     def _explain(self, hyp: Any, refs: Sequence[Any]) -> Explanation:
-        from tensormt.explanation import Explanation, Part
+        from tensormt.explanation import Explanation, Part, display_names
 
         parts, first = [], 1
-        names = [metric.name for metric in self.metrics]
+        names = display_names(self.metrics)
         for k, (metric, sides) in enumerate(self._members(hyp, refs)):
-            name = names[k] if names.count(names[k]) == 1 else f"{names[k]} {k + 1}"
             weight = 1 / (len(names) * (metric.scale or 1.0))
             columns = [0, *range(first, first + self._sizes[k])]
-            parts.append(Part(name, weight, metric, columns, metric.explain(*sides)))
+            parts.append(Part(names[k], weight, metric, columns, metric.explain(*sides)))
             first += self._sizes[k]
         return Explanation("mean", hyp, refs, parts=parts)

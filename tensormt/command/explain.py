@@ -4,34 +4,47 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections import Counter
+import math
 from typing import TYPE_CHECKING, Any
 
 from tensormt.command import arguments
+from tensormt.data import tables
 from tensormt.errors import NoExplanation, TensorMTError
+from tensormt.result import format_score
 
 if TYPE_CHECKING:  # torch takes a second to import: only a command that runs needs it
     from tensormt.evaluator import Evaluator
+    from tensormt.metric import Metric
     from tensormt.prepared import PreparedTexts
+    from tensormt.reporting.contributions import Contribution
     from tensormt.reporting.explained import Explained
+    from tensormt.statistics import Statistics
 
-DESCRIPTION = "Print the items of a segment that metrics counted as matched."
+DESCRIPTION = "Print the items of a segment that metrics counted as matched, by what they add."
 EXAMPLES = """
 examples:
   tensormt explain ref1.txt ref2.txt -i hyp.txt --segment 3
   tensormt explain ref.txt -i hyp.txt -m hwcm bleu --segment 3 --all    # also items without a match
   tensormt explain ref.ptb -i hyp.ptb --trees -m stm tkm --segment 1 -f json
 
-Segments are numbered from 1. If an item occurs k times and c times in the references, the first c
-occurrences count; the number of counted items is the clipped count of the metric's statistics.
+Segments are numbered from 1. Columns:
+  adds        what the item adds to the score: an order's part of the score (Shapley value over the
+              orders), shared evenly by its matches; of a tree kernel, the share of the kernel
+  item, kind  n-grams, subtrees, headword chains, or productions of a tree kernel
+  of          the member of a mean such as blend
+  matched     how many of the item's occurrences count: at most as many as a reference has
+  references  numbers of the references that contain it
+Items that add nothing are left out, and the first 20 are shown, unless --all is given.
 """
+
+_SHOWN = 20  # items of a metric without --all
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     arguments.add_inputs(parser)
     parser.add_argument("--segment", type=int, default=1, metavar="N", help="(default 1)")
-    parser.add_argument("--all", action="store_true", help="unmatched items too")
+    parser.add_argument("--all", action="store_true", help="all items, unmatched ones too")
     arguments.add_format(parser, ("text", "json"))
 
 
@@ -44,13 +57,13 @@ def run(args: argparse.Namespace) -> int:
     segments = next(corpus.chunks(1, args.segment - 1))
     evaluator = job.evaluator.fit(corpus)  # scores may need counts over all references
     texts = evaluator.prepare(segments)
-    scores = evaluator.evaluate(segments, texts)
+    statistics = evaluator.evaluate(segments, texts)
     found: dict[str, dict[str, tuple[float, Explained | None]]] = {
         name: {} for name in job.names.values()
     }
     for spec in evaluator.metrics:
-        explained = _explained(evaluator, texts, spec)
-        for name, score, own in zip(found, scores.segments(spec)[:, 0], explained, strict=True):
+        explained = _explained(evaluator, texts, spec, statistics)
+        for name, score, own in zip(found, statistics.segments(spec)[:, 0], explained, strict=True):
             found[name][spec] = float(score), own
     if args.format == "json":
         rows = {
@@ -66,61 +79,84 @@ def run(args: argparse.Namespace) -> int:
     blocks = ["\n".join(head)]
     for number, (name, metrics) in enumerate(found.items()):
         blocks.append(f"{name}: {texts.lines(number)[0]}")
-        blocks += [_block(spec, *both, args.all) for spec, both in metrics.items()]
+        blocks += [
+            _block(spec, evaluator.metrics[spec], *both, args.all) for spec, both in metrics.items()
+        ]
     print("\n\n".join(blocks))
     return 0
 
 
-def _explained(evaluator: Evaluator, texts: PreparedTexts, spec: str) -> list[Explained | None]:
+def _explained(
+    evaluator: Evaluator, texts: PreparedTexts, spec: str, statistics: Statistics
+) -> list[Explained | None]:
     """Return what was matched for each system; None if the metric cannot explain it."""
     from tensormt.reporting.explained import by_segment
 
     try:
-        return [by_segment(each)[0] for each in evaluator.explain(texts, spec)]
+        explanations = evaluator.explain(texts, spec)
     except NoExplanation:
         return [None] * len(texts.segments.outputs)
+    tables = zip(explanations, statistics.tables[spec], strict=True)
+    return [by_segment(each, evaluator.metrics[spec], rows)[0] for each, rows in tables]
 
 
-def _block(spec: str, score: float, found: Explained | None, everything: bool) -> str:
-    """Format the items of one metric, one line per distinct item."""
+def _block(
+    spec: str, metric: Metric[Any], score: float, found: Explained | None, everything: bool
+) -> str:
+    """Format the items of one metric as a table, those that change the score most first."""
+    from tensormt.reporting.contributions import contributions
+
+    title = f"{spec} {score:.4f}{'' if metric.higher_is_better else ' (lower is better)'}"
     if found is None:
-        return f"{spec} {score:.4f}: this metric cannot explain its matches"
-    return "\n".join([f"{spec} {score:.4f}", *_lines(found, everything)])
+        return f"{title}: this metric cannot explain its matches"
+    items = contributions(found)
+    used = [item for item in items if everything or (item.counted and not _adds_nothing(item))]
+    shown = used if everything else used[:_SHOWN]
+    member, digits = any(item.member for item in items), max(metric.digits, 3)
+    rows = [["adds", "item", "kind", *(["of"] if member else []), "matched", "references"]]
+    rows += [
+        [
+            "?" if item.adds is None else format_score(item.adds, digits, "+"),
+            item.text.replace(" ", "␣") if item.kind.startswith("character") else item.text,
+            item.kind,
+            *([item.member] if member else []),
+            f"{item.counted} of {item.total}",
+            " ".join(str(number + 1) for number in item.references),
+        ]
+        for item in shown
+    ]
+    lines = [title]
+    if shown:
+        lines.append(tables.format_table(rows, "text", len(rows[0])))
+    lines += _notes(found, items, used, len(shown), everything)
+    return "\n".join(lines)
 
 
-def _lines(found: Explained, everything: bool) -> list[str]:
-    if found.members:
-        listed = []
-        for member in found.members:
-            listed += [f"  {member.name} × {member.weight:.4g}", *_lines(member.found, everything)]
-        return listed
+def _adds_nothing(item: Contribution) -> bool:
+    return item.adds is not None and abs(item.adds) < 1e-12
+
+
+def _notes(
+    found: Explained,
+    items: list[Contribution],
+    used: list[Contribution],
+    shown: int,
+    everything: bool,
+) -> list[str]:
+    """Say what the table leaves out, and what the score is without any match."""
+    from tensormt.reporting.contributions import base_score
+
     lines = []
-    if found.pairs:
-        best = max({pair.reference for pair in found.pairs}, key=found.kernel)
-        total = found.kernel(best)
-        pairs = sorted((p for p in found.pairs if p.reference == best), key=lambda p: -p.log)
-        shown = pairs if everything else pairs[:20]
-        lines.append(f"  {len(pairs)} pairs of nodes, K = {total:.6g} with reference {best + 1}")
-        lines += [f"  {pair.share / total:7.2%}  {pair.text}" for pair in shown]
-        return lines
-    totals = Counter(match.order for match in found.matches)
-    for order, total in totals.items():
-        number = found.counts.get(order, 0)
-        lines.append(f"  {found.names[order - 1]}: {number} of {total} matched")
-        items = [match for match in found.matches if match.order == order]
-        counted = Counter(match.text for match in items if match.counted)
-        missed = Counter(match.text for match in items if not match.counted)
-        holders = {match.text: match.places for match in items}
-        for text, count in counted.items():
-            where = " ".join(str(k + 1) for k, places in enumerate(holders[text]) if places)
-            lines.append(f"    + {text}{_times(count)}  [{where}]")
-        if everything:
-            lines += [f"    - {text}{_times(count)}" for text, count in missed.items()]
+    if len(used) > shown:
+        rest = math.fsum(item.adds or 0.0 for item in used[shown:])
+        lines.append(f"{len(used) - shown} further items add {rest:+.4g} together (--all)")
+    if not any(item.counted for item in items):
+        lines.append("nothing was matched")
+    elif not everything and (idle := sum(bool(item.counted) for item in items) - len(used)):
+        lines.append(f"{idle} matched items add nothing (--all)")
+    if base := base_score(found):
+        lines.append(f"without any match the score is {base:.4g}")
     return lines
-
-
-def _times(count: int) -> str:
-    return f" × {count}" if count > 1 else ""
 
 
 def _plain(score: float, found: Explained | None) -> dict[str, Any]:

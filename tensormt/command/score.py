@@ -6,7 +6,8 @@ import argparse
 import hashlib
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from itertools import chain
+from typing import TYPE_CHECKING, Any
 
 from tensormt.command import arguments
 from tensormt.command.progress import Progress
@@ -16,7 +17,7 @@ from tensormt.errors import TensorMTError
 from tensormt.result import format_score
 
 if TYPE_CHECKING:
-    from tensormt.statistics import Totals
+    from tensormt.statistics import Statistics, Totals
 
 DESCRIPTION = "Score systems against references with any of the metrics."
 EXAMPLES = """
@@ -24,6 +25,7 @@ examples:
   tensormt score ref.txt -i hyp.txt                              # BLEU, chrF, blend
   tensormt score ref1.txt ref2.txt -i a.txt b.txt -m bleu nist bm bma nm
   tensormt score ref.txt -i hyp.txt -m stm:max_depth=3,balance=f1 tkm:decay=0.5
+  tensormt score ref.txt -i a.txt b.txt --confidence             # 95% intervals of corpus scores
   tensormt score ref.txt -i hyp.txt --segments out.jsonl         # continue a stopped run: --resume
   tensormt score -i rows.jsonl -m bleu -f json                   # rows with hypothesis, references
   tensormt score ref.ptb -i hyp.ptb --trees -m stm tkm dstm dtkm # files that contain trees
@@ -48,6 +50,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--documents", action="store_true", help="also print document scores")
     parser.add_argument(
+        "--confidence",
+        action="store_true",
+        help="95%% bootstrap intervals of the corpus scores, with the resamples of compare; the "
+        "statistics of all segments are kept in memory",
+    )
+    parser.add_argument(
         "--signatures", action="store_true", help="print signatures in full: all settings"
     )
 
@@ -58,6 +66,11 @@ def run(args: argparse.Namespace) -> int:
 
     if args.resume and not args.segments:
         raise TensorMTError("--resume needs --segments OUT: name the file to continue")
+    if args.resume and args.confidence:
+        raise TensorMTError(
+            "--confidence needs the statistics of all segments, which a run with --resume has not "
+            "kept: leave one of them out"
+        )
     job = arguments.load(args)
     corpus = job.corpus
     if args.documents and not corpus.has_documents:
@@ -70,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
         metrics = list(job.evaluator.metrics)
         writer = SegmentWriter(args.segments, _fingerprint(args, job), metrics, args.resume, inputs)
     totals = Totals.from_json(writer.kept if writer and writer.kept else {})
-    start = writer.done if writer else 0
+    start, kept = writer.done if writer else 0, []
     with Progress(len(corpus), "score", quiet=args.quiet) as bar:
         bar(start)
         job.parsing.show_on(bar)
@@ -78,6 +91,8 @@ def run(args: argparse.Namespace) -> int:
         for segments, found in evaluator.run(corpus, job.size, start):
             found = replace(found, systems=list(job.names.values()))
             totals.add(found, documents=args.documents)
+            if args.confidence:
+                kept.append(found)
             if writer:
                 scores = {name: found.segments(name).numpy() for name in evaluator.metrics}
                 by_system = {
@@ -88,8 +103,26 @@ def run(args: argparse.Namespace) -> int:
             bar(len(segments))
     if writer:
         writer.finish()
-    print(_report(args, job, totals))
+    print(_report(args, job, totals, _confidence(kept)))
     return 0
+
+
+# 95% intervals of corpus scores by system and metric
+Confidence = dict[str, dict[str, tuple[float, float]]]
+
+
+def _confidence(parts: list[Statistics]) -> Confidence:
+    """Compute bootstrap intervals from the statistics of all segments; none of no segments."""
+    from tensormt.resampling import intervals
+    from tensormt.statistics import Statistics
+
+    if not parts:
+        return {}
+    found = intervals(Statistics.concat(parts))
+    return {
+        system: {metric: ends[k] for metric, ends in found.items()}
+        for k, system in enumerate(parts[0].systems)
+    }
 
 
 def _fingerprint(args: argparse.Namespace, job: arguments.CommandInputs) -> str:
@@ -100,7 +133,9 @@ def _fingerprint(args: argparse.Namespace, job: arguments.CommandInputs) -> str:
     return hashlib.blake2b(json.dumps(facts).encode(), digest_size=16).hexdigest()
 
 
-def _report(args: argparse.Namespace, job: arguments.CommandInputs, totals: Totals) -> str:
+def _report(
+    args: argparse.Namespace, job: arguments.CommandInputs, totals: Totals, confidence: Confidence
+) -> str:
     metrics = job.evaluator.metrics
     signatures = job.evaluator.signatures(job.corpus.reference_count)
     scores = {name: totals.corpus_scores(metrics, name) for name in job.names.values()}
@@ -111,27 +146,53 @@ def _report(args: argparse.Namespace, job: arguments.CommandInputs, totals: Tota
     if args.format == "json":
         found = {
             name: {
-                spec: {"score": score, "signature": signatures[spec]}
+                spec: {
+                    "score": score,
+                    "signature": signatures[spec],
+                    **({"confidence": confidence[name][spec]} if confidence else {}),
+                }
                 for spec, score in by_metric.items()
             }
             for name, by_metric in scores.items()
         }
-        report = {"systems": found, "segments": len(job.corpus)}
+        report: dict[str, Any] = {"systems": found, "segments": len(job.corpus)}
+        if confidence:
+            report |= dict(zip(("resamples", "seed"), _resampling(job), strict=True))
         if args.documents:
             report["documents"] = documents
         return tables.json_text(report)
     titles = arguments.table_names(scores) if args.format in ("text", "latex") else {}
-    rows = [["system", *metrics]]
+    apart = args.format == "tsv" and bool(confidence)  # the ends of intervals in columns
+    head = [[m, f"{m} low", f"{m} high"] if apart else [m] for m in metrics]
+    rows = [["system", *chain(*head)]]
     for name, by_metric in scores.items():
-        entries = {titles.get(name, name): by_metric}
-        entries |= {f"  {doc}": found for doc, found in documents.get(name, {}).items()}
-        for title, values in entries.items():
-            rows.append(
-                [title, *(format_score(values[m], metric.digits) for m, metric in metrics.items())]
-            )
+        entries = {titles.get(name, name): (by_metric, confidence.get(name, {}))}
+        entries |= {f"  {doc}": (found, {}) for doc, found in documents.get(name, {}).items()}
+        for title, (values, ends) in entries.items():
+            cells = (_cells(values[m], ends.get(m), metrics[m].digits, apart) for m in metrics)
+            rows.append([title, *chain(*cells)])
     table = tables.format_table(rows, args.format)
     if args.format != "text":
         return table
+    if confidence:
+        count, seed = _resampling(job)
+        table += f"\n\n95% bootstrap intervals, {count:,} resamples, seed {seed}"
     if not args.signatures:
         signatures = job.evaluator.signatures(job.corpus.reference_count, short=True)
     return "\n".join([table, "", *signatures.values()])
+
+
+def _resampling(job: arguments.CommandInputs) -> tuple[int, int]:
+    """The number of resamples and the seed."""
+    from tensormt.resampling import SEED, resamples
+
+    return resamples(len(job.names), len(job.corpus)), SEED
+
+
+def _cells(score: float, ends: tuple[float, float] | None, digits: int, apart: bool) -> list[str]:
+    """Format a score and its interval, in one cell or in three."""
+    own, low, high = (
+        "" if value is None else format_score(value, digits)
+        for value in (score, *(ends or (None, None)))
+    )
+    return [own, low, high] if apart else [f"{own} [{low}, {high}]" if ends else own]

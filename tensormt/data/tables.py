@@ -29,18 +29,26 @@ def printable(text: str) -> str:
     return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
-def format_table(rows: Rows, form: str) -> str:
-    """Format rows of cells as "text", "tsv", "latex" or "html"; the first row is the header."""
-    formats = {"text": text_table, "tsv": tsv, "latex": latex, "html": html_table}
-    return formats[form]([[_one_line(cell) for cell in row] for row in rows])
+def format_table(rows: Rows, form: str, left: int = 1) -> str:
+    """Format rows of cells.
+
+    Args:
+        rows: Cells; the first row is the header.
+        form: "text", "tsv", "latex" or "html".
+        left: Number of columns that are aligned to the left, the first ones.
+    """
+    clean = [[_one_line(cell) for cell in row] for row in rows]
+    if form == "tsv":
+        return tsv(clean)
+    return {"text": text_table, "latex": latex, "html": html_table}[form](clean, left)
 
 
 def _one_line(cell: str) -> str:
     return printable(" ".join(cell.replace("\t", " ").splitlines()))
 
 
-def text_table(rows: Rows) -> str:
-    """Format rows as aligned columns, the first one to the left, the others to the right.
+def text_table(rows: Rows, left: int = 1) -> str:
+    """Format rows as aligned columns, the first ones to the left, the others to the right.
 
     >>> print(text_table([["system", "bleu"], ["a", "31.5"]]))
     system  bleu
@@ -49,8 +57,8 @@ def text_table(rows: Rows) -> str:
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
     lines = []
     for row in rows:
-        cells = [row[0].ljust(widths[0])]
-        cells += [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
+        cells = [cell.ljust(width) for cell, width in zip(row[:left], widths, strict=False)]
+        cells += [cell.rjust(width) for cell, width in zip(row[left:], widths[left:], strict=True)]
         lines.append("  ".join(cells).rstrip())
     return "\n".join(lines)
 
@@ -81,7 +89,7 @@ _NOT_IN_LATEX = re.compile(
 )
 
 
-def latex(rows: Rows) -> str:
+def latex(rows: Rows, left: int = 1) -> str:
     r"""Format rows as a LaTeX tabular; the first row is the header.
 
     The document needs the package booktabs. Characters that pdfLaTeX does not know are replaced by
@@ -97,7 +105,7 @@ def latex(rows: Rows) -> str:
     \end{tabular}
     """
     head, *body = [" & ".join(_latex_cell(cell) for cell in row) + r" \\" for row in rows]
-    form = "l" + "r" * (len(rows[0]) - 1)
+    form = "l" * left + "r" * (len(rows[0]) - left)
     lines = [rf"\begin{{tabular}}{{{form}}}", r"\toprule", head, r"\midrule", *body, r"\bottomrule"]
     return "\n".join([*lines, r"\end{tabular}"])
 
@@ -113,7 +121,7 @@ def _by_engine(found: re.Match[str]) -> str:
     return rf"\ifdefined\Umathcode {found[0]}\else {codes}\fi{{}}"
 
 
-def html_table(rows: Rows) -> str:
+def html_table(rows: Rows, left: int = 1) -> str:
     """Format rows as an HTML table, as notebooks show it; the first row is the header.
 
     >>> html_table([["system", "bleu"], ["a<b", "31.5"]])  # doctest: +ELLIPSIS
@@ -121,7 +129,7 @@ def html_table(rows: Rows) -> str:
     """
     head, *body = [
         "".join(
-            f'<{tag} style="text-align: {"right" if number else "left"}">'
+            f'<{tag} style="text-align: {"left" if number < left else "right"}">'
             f"{html.escape(_one_line(cell))}</{tag}>"
             for number, cell in enumerate(row)
         )

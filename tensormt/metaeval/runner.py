@@ -14,6 +14,7 @@ from itertools import combinations
 import torch
 from torch import Tensor
 
+from tensormt.corrections import correct_p_values
 from tensormt.errors import TensorMTError
 from tensormt.metaeval.analytic_tests import correlation_test, williams
 from tensormt.metaeval.calibration import calibrated_accuracy
@@ -29,7 +30,6 @@ from tensormt.metaeval.resample import bootstrap
 from tensormt.metaeval.scores import Scores, correlate_at, tables_at
 from tensormt.metaeval.spa import soft_pairwise_accuracy, spa_resampled
 from tensormt.metaeval.spa_permutation import pairwise_permutation_spa
-from tensormt.significance import correct_p_values
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ page         the file
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 
 from tensormt.data.atomic_write import output_path
-from tensormt.data.coercion import as_lines, as_list, as_names, as_streams
+from tensormt.data.coercion import as_lines, as_names, as_streams
 from tensormt.errors import TensorMTError
 from tensormt.evaluator import Evaluator
 from tensormt.metric import Metric
@@ -31,9 +31,10 @@ from tensormt.reporting.collect import Collected, collect
 from tensormt.reporting.item_counts import Item, items_by_difference
 from tensormt.reporting.page import PackedBlocks, write_page
 from tensormt.reporting.tree_panel import segment_cards
+from tensormt.resampling import SEED, resamples
+from tensormt.scoring import read_trees
 from tensormt.segments import Segments
 from tensormt.trees.batch import TreeBatch
-from tensormt.trees.sources import PreparsedTrees, TreesAsText
 from tensormt.validation import file_name, integer, on_device, optional, string, tensor_of, validate
 from tensormt.version import __version__
 
@@ -96,12 +97,7 @@ def report(
     lines = {str(name): as_lines(own, f"hyps[{name!r}]") for name, own in hyps.items()}
     segments = Segments(lines, as_streams(refs), None if docs is None else as_names(docs, "docs"))
     segments = replace(segments, human=_human(human or {}, len(lines), len(segments)))
-    source = parser
-    if not isinstance(trees, bool):
-        source = PreparsedTrees(_preparsed(trees, hyps), segments)
-    elif trees:
-        source = TreesAsText()
-    evaluator = Evaluator(metrics, source, device)
+    evaluator = Evaluator(metrics, read_trees(trees, segments, parser), device)
     return build(collect(evaluator, segments), path, trees_for, title)
 
 
@@ -117,17 +113,6 @@ def _human(human: Any, systems: int, segments: int) -> dict[str, np.ndarray]:
                 f"[{systems}, {segments}], systems by segments"
             )
     return {str(name): table.double().cpu().numpy() for name, table in human.items()}
-
-
-def _preparsed(trees: Any, hyps: Mapping[str, Any]) -> list[Any]:
-    """Return the given trees of the systems, then of the references."""
-    pair = isinstance(trees, tuple | list) and len(trees) == 2
-    if not pair or not isinstance(trees[0], Mapping) or set(trees[0]) != set(hyps):
-        raise TensorMTError(
-            "trees is True, or ({system: trees}, [trees of each stream of refs]) with the systems "
-            f"of hyps: got {describe(trees)}"
-        )
-    return [*(trees[0][name] for name in hyps), *as_list(trees[1], "trees of refs")]
 
 
 def build(
@@ -161,6 +146,7 @@ def build(
         {
             "name": name,
             "digits": metric.digits,
+            "higher": metric.higher_is_better,
             "signature": signatures[name],
             "columns": [packed.array(row, "f4") for row in scores[name]],
             **totals[name],
@@ -182,7 +168,8 @@ def build(
         "hyps": [packed.texts(lines) for lines in collected.hyps],
         "docs": None if collected.docs is None else packed.texts(collected.docs),
         "metrics": metrics,
-        "samples": overview.samples(collected),
+        "samples": resamples(len(collected.systems), collected.segments),
+        "seed": SEED,
         "bucketSamples": overview.BUCKET_SAMPLES,
         "buckets": buckets,
         "correlations": overview.correlations(scores),
@@ -192,7 +179,9 @@ def build(
     progress("matches")
     meta["items"] = _items(items_by_difference(collected), packed)
     progress("trees")
-    meta["drawn"] = _cards(collected, most_different_segments(scores, trees_for), packed)
+    errors = {name for name, own in collected.evaluator.metrics.items() if not own.higher_is_better}
+    chosen = most_different_segments(scores, trees_for, errors)
+    meta["drawn"] = _cards(collected, chosen, packed)
     order = list(collected.evaluator.metrics)
     meta["views"] = [
         {
@@ -233,15 +222,18 @@ def _items(items: list[Item], packed: PackedBlocks) -> list[dict[str, Any]]:
     return found
 
 
-def most_different_segments(scores: Mapping[str, np.ndarray], count: int | None) -> list[int]:
+def most_different_segments(
+    scores: Mapping[str, np.ndarray], count: int | None, errors: Collection[str] = ()
+) -> list[int]:
     """Return the segments in which systems differ most in any metric.
 
     Differences are measured in standard deviations of the metric's segment scores. For a single
-    system the segments with the lowest scores are returned.
+    system the segments with the worst scores are returned.
 
     Args:
         scores: Segment scores by metric, [S,N].
         count: Number of segments; None: all.
+        errors: Metrics of which lower scores are better.
 
     Returns:
         Numbers of the segments in ascending order.
@@ -253,7 +245,8 @@ def most_different_segments(scores: Mapping[str, np.ndarray], count: int | None)
     if count is None or count >= size:
         return list(range(size))
     largest = np.zeros(size)
-    for table in scores.values():
+    for name, given in scores.items():
+        table = -given if name in errors else given
         spread = max(float(np.nanstd(table)), 1e-12)
         low, high = np.fmin.reduce(table), np.fmax.reduce(table)
         gap = high - low if len(table) > 1 else np.nanmax(table) - table[0]

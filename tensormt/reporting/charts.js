@@ -36,8 +36,8 @@ async function drawHistogram() {
   const svg = make('svg:svg', { viewBox: `0 0 ${width} ${height}`, class: 'chart', role: 'img', 'aria-label': `Histogram of ${title}` });
   counts.forEach((count, k) => {
     const at = low + ((k + 0.5) / bins) * (high - low), from = x(low + (k / bins) * (high - low));
-    const side = alone() || Math.abs(at) < (high - low) / bins / 2 ? 'even' : at > 0 ? 'plus' : 'minus';
-    svg.append(make('svg:rect', { x: from + 0.5, y: y(count), width: (width - left - right) / bins - 1, height: height - bottom - y(count), class: 'bin ' + side }));
+    const colour = alone() || Math.abs(at) < (high - low) / bins / 2 ? 'even' : sideOf(at, metric);
+    svg.append(make('svg:rect', { x: from + 0.5, y: y(count), width: (width - left - right) / bins - 1, height: height - bottom - y(count), class: 'bin ' + colour }));
   });
   for (const value of ticks(low, high, width < 420 ? 4 : 6))
     svg.append(make('svg:text', { x: x(value), y: height - bottom + 16, 'text-anchor': 'middle' }, tick(value)));

@@ -75,6 +75,9 @@ function show(value, metric, sign = false) {
   const text = tiny ? value.toExponential(2) : value.toFixed(metric.digits);
   return (sign && value > 0 ? '+' : '') + text.replace('-', '−');
 }
+// a difference as a gain: of error rates, less is better
+const gain = (difference, metric) => (metric.higher ? difference : -difference);
+const sideOf = (difference, metric) => (gain(difference, metric) > 0 ? 'plus' : gain(difference, metric) < 0 ? 'minus' : '');
 const showP = (p) => (p < 0.001 ? '< 0.001' : '= ' + p.toFixed(3));
 const whole = (value) => value.toLocaleString('en');
 

@@ -2,18 +2,21 @@
 
 `Metric.explain` returns tensors (`tensormt.explanation`), which are converted here to lists with
 texts for each segment. The number of counted matches of an order equals the metric's statistics,
-and the contributions of node pairs sum to the tree kernel.
+the shares of node pairs sum to the tree kernel, and what the matches add
+(`tensormt.reporting.contributions`) sums to the score minus the score without any match.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from copy import copy
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import torch
+from torch import Tensor
 
 from tensormt.data.coercion import as_lines, as_streams
 from tensormt.errors import TensorMTError
@@ -23,6 +26,7 @@ from tensormt.inputs import is_batch
 from tensormt.metric import Metric, check_aligned
 from tensormt.options import describe
 from tensormt.registry import make
+from tensormt.reporting.contributions import shapley_values
 from tensormt.segments import Segments
 
 CHUNK = 1024  # segments at a time: item keys of more segments would not fit into 64 bits
@@ -39,6 +43,7 @@ class Match(NamedTuple):
         reference: Number of the reference that gave the count, from 0; None if no reference
             contains the item.
         places: For each reference the places of equal items.
+        adds: What it adds to the score of the segment; None if that is not known.
 
     >>> Match(1, 0, "cat", True, 0, [[1]]).text
     'cat'
@@ -50,6 +55,7 @@ class Match(NamedTuple):
     counted: bool
     reference: int | None
     places: list[list[int]]
+    adds: float | None = None
 
 
 class Pair(NamedTuple):
@@ -61,6 +67,7 @@ class Pair(NamedTuple):
         other: Node of the reference.
         text: The production as text.
         log: log C(x, y), where C is the number of common subtrees rooted at both nodes.
+        adds: What it adds to the score of the segment: nothing if another reference is the best.
 
     >>> Pair(0, 1, 1, "(NP DT NN)", 0.0).share
     1.0
@@ -71,6 +78,7 @@ class Pair(NamedTuple):
     other: int
     text: str
     log: float
+    adds: float | None = None
 
     @property
     def share(self) -> float:
@@ -88,6 +96,7 @@ class Explained:
         pairs: Pairs of nodes, for tree kernels.
         names: Names of the items of each order, such as "subtrees of depth 2".
         members: Explanations of the members of a mean.
+        base: Score without any match; None if it is not known, and for means.
 
     >>> Explained("n-gram", [Match(1, 0, "cat", True, 0, [[1]])]).counts
     {1: 1}
@@ -98,6 +107,7 @@ class Explained:
     pairs: list[Pair] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
     members: list[Member] = field(default_factory=list)
+    base: float | None = None
 
     @property
     def counts(self) -> dict[int, int]:
@@ -165,35 +175,89 @@ def explain(
         raise TensorMTError(f"refs is {describe(refs)}, expected a list of R batches: pass [refs]")
     refs = list(refs)
     check_aligned(hyp, refs)
+    if metric.needs_fit:
+        metric = copy(metric).fit(refs)
     explained: list[Explained] = []
     for start in range(0, len(hyp), CHUNK):
         rows = slice(start, start + CHUNK)
-        explained += by_segment(metric.explain(hyp[rows], [ref[rows] for ref in refs]))
+        sides = hyp[rows], [ref[rows] for ref in refs]
+        explained += by_segment(metric.explain(*sides), metric, metric.statistics(*sides))
     return explained
 
 
-def by_segment(found: Explanation) -> list[Explained]:
-    """Convert the explanation of a batch to one `Explained` per segment."""
+def by_segment(found: Explanation, metric: Metric[Any], statistics: Tensor) -> list[Explained]:
+    """Convert the explanation of a batch to one `Explained` per segment.
+
+    Args:
+        found: What the metric matched.
+        metric: The metric.
+        statistics: Its statistics [B,K].
+    """
     segments = [Explained(found.kind, names=found.names()) for _ in range(len(found.hyp))]
     for part in found.parts:
-        for segment, own in zip(segments, by_segment(part.found), strict=True):
+        owns = by_segment(part.found, part.metric, statistics[:, list(part.columns)])
+        for segment, own in zip(segments, owns, strict=True):
             segment.members.append(Member(part.name, part.weight, own))
     if found.parts:
         return segments
     words = [found.text(number) for number in range(len(found.hyp))]
     if found.items is not None:
-        items = found.items
-        columns = [part.tolist() for part in (*items.hyp[:3], items.counted, items.reference)]
-        places: list[list[list[int]]] = [[[] for _ in items.refs] for _ in columns[0]]
-        for number, ref in enumerate(items.refs):
-            owners, others = items.equal(number)
-            for own, place in zip(owners.tolist(), ref.place[others].tolist(), strict=True):
-                places[own][number].append(place)
-        for at, (segment, order, place, counted, ref) in enumerate(zip(*columns, strict=True)):
-            text = words[segment](order, place)
-            match = Match(order, place, text, counted, None if ref < 0 else ref, places[at])
-            segments[segment].matches.append(match)
+        values = shapley_values(metric, statistics, found.columns)
+        added = None if values is None else values.tolist()
+        if added is not None:
+            segments = [
+                replace(segment, base=own[0]) for segment, own in zip(segments, added, strict=True)
+            ]
+        _add_matches(segments, found, words, added)
+    elif found.pairs:
+        scores = metric.score(statistics, segment=True).tolist()
+        segments = [replace(segment, base=0.0) for segment in segments]
+        _add_pairs(segments, found, words, scores)
+    return segments
+
+
+# The texts of a segment's items: (order, place) → text.
+_Texts = list[Callable[[int, int], str]]
+
+
+def _add_matches(
+    segments: list[Explained], found: Explanation, words: _Texts, added: list[list[float]] | None
+) -> None:
+    """Add the items, with what the counted ones of each order add, by segment [B][1+D]."""
+    items = found.items
+    assert items is not None
+    columns = [part.tolist() for part in (*items.hyp[:3], items.counted, items.reference)]
+    places: list[list[list[int]]] = [[[] for _ in items.refs] for _ in columns[0]]
+    for number, ref in enumerate(items.refs):
+        owners, others = items.equal(number)
+        for own, place in zip(owners.tolist(), ref.place[others].tolist(), strict=True):
+            places[own][number].append(place)
+    rows = list(zip(*columns, strict=True))
+    sizes = Counter((segment, order) for segment, order, _, counted, _ in rows if counted)
+    for at, (segment, order, place, counted, ref) in enumerate(rows):
+        adds = None
+        if added is not None:
+            adds = added[segment][order] / sizes[segment, order] if counted else 0.0
+        text, reference = words[segment](order, place), None if ref < 0 else ref
+        match = Match(order, place, text, counted, reference, places[at], adds)
+        segments[segment].matches.append(match)
+
+
+def _add_pairs(
+    segments: list[Explained], found: Explanation, words: _Texts, scores: list[float]
+) -> None:
+    """Add the pairs of nodes, with their parts of the segment scores."""
     for number, ref_pairs in enumerate(found.pairs):
         for segment, x, y, log in zip(*(part.tolist() for part in ref_pairs), strict=True):
             segments[segment].pairs.append(Pair(number, x, y, words[segment](2, x), log))
-    return segments
+    for number, segment in enumerate(segments):
+        best = -1 if found.best is None else int(found.best[number])
+        logs = [pair.log for pair in segment.pairs if pair.reference == best]
+        top = max(logs, default=0.0)
+        total = top + math.log(math.fsum(math.exp(log - top) for log in logs)) if logs else 0.0
+        segment.pairs[:] = [
+            pair._replace(
+                adds=math.exp(pair.log - total) * scores[number] if pair.reference == best else 0.0
+            )
+            for pair in segment.pairs
+        ]

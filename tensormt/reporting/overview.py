@@ -1,7 +1,7 @@
 """Data of the overview panels: systems, significance, buckets, and correlations.
 
 Intervals are bootstrap intervals over segments, with the same samples for all systems and metrics.
-p-values are those of `tensormt compare --all-pairs`, with Holm's correction for each metric.
+p-values are those of `tensormt compare`, corrected by Holm for all pairs of systems by each metric.
 Missing outputs do not contribute to sums; two systems are compared on the segments that both have.
 """
 
@@ -14,31 +14,23 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from tensormt.metaeval.correlation import pearson, spearman
 from tensormt.metaeval.grouping import correlate, correlate_systems
 from tensormt.metaeval.pairs import count_pairs
-from tensormt.metric import Metric
 from tensormt.qarla.from_texts import similarity_tensors_from_segments
 from tensormt.qarla.summary import SummaryOptions, summarize
 from tensormt.reporting.collect import Collected
-from tensormt.significance import (
-    SEED,
-    bootstrap_sums,
-    difference_p_value,
-    holm,
-    percentile_interval,
-)
+from tensormt.resampling import bootstrap_scores, intervals, percentile_interval
+from tensormt.significance import compare
 
-SAMPLES, BUCKET_SAMPLES = 1000, 200
+BUCKET_SAMPLES = 200
 _LENGTHS = (10, 20, 30, 50)
 _DEPTHS = (6, 9, 12, 15)
 _SIMILARITIES = (0.2, 0.4, 0.6, 0.8)
 _DOCUMENTS = 200  # number of documents that are shown, the largest ones
 _CASES = 300  # maximum number of cases of QARLA
 _MODELS = 3  # minimum number of references of a case
-_DRAWS = 10**8  # maximum number of segments drawn for more samples: about two seconds
 
 
 def json_number(value: float) -> float | None:
@@ -50,16 +42,6 @@ def json_number(value: float) -> float | None:
     return float(f"{value:.7g}") if math.isfinite(value) else None
 
 
-def samples(collected: Collected) -> int:
-    """Return the number of bootstrap samples: more if many pairs of a small corpus are compared.
-
-    The smallest p-value is 1 / (samples + 1), and Holm multiplies it by the number of pairs.
-    """
-    pairs = len(collected.systems) * (len(collected.systems) - 1) // 2
-    wanted = min(max(SAMPLES, 40 * pairs), 10 * SAMPLES)
-    return wanted if wanted * collected.segments <= _DRAWS else SAMPLES
-
-
 def systems(collected: Collected) -> dict[str, Any]:
     """Compute corpus scores and intervals of systems, and test all pairs of systems.
 
@@ -68,59 +50,36 @@ def systems(collected: Collected) -> dict[str, Any]:
 
     Returns:
         By metric, "scores" [S], "intervals" [S] and "pairs": [a, b, p, p by Holm, score of a −
-        score of b, n] over the n segments that both systems have.
+        score of b, n, wins, ties and losses of a] over the n segments that both systems have.
     """
-    size, draws = len(collected.systems), samples(collected)
-    names = list(collected.statistics)
-    tables = [table for name in names for table in collected.statistics[name]]
-    sums = bootstrap_sums(tables, draws, SEED)
-    pairs = list(combinations(range(size), 2))
-    common = [collected.present[a] & collected.present[b] for a, b in pairs]
-    found = {}
-    for place, name in enumerate(names):
-        metric = collected.evaluator.metrics[name]
-        scores = [
-            float(metric.score(table.sum(0), segment=False)) for table in collected.statistics[name]
-        ]
-        own = sums[place * size : (place + 1) * size]
-        resampled = [metric.score(rows, segment=False) for rows in own]
-        gaps, values = [], []
-        for (a, b), both in zip(pairs, common, strict=True):
-            one, two, few = (resampled[a], scores[a]), (resampled[b], scores[b]), int(both.sum())
-            if few < max(collected.present[a].sum(), collected.present[b].sum()):
-                chosen = torch.from_numpy(np.nonzero(both)[0])
-                one, two = _bootstrap_scores(
-                    metric, [collected.statistics[name][k][chosen] for k in (a, b)]
-                )
-            gaps.append((one[1] - two[1], few))
-            values.append(difference_p_value(one[0], two[0], one[1], two[1], few) if few else 1.0)
-        found[name] = {
-            "scores": [
-                json_number(score) if n else None
-                for score, n in zip(scores, collected.present.sum(1), strict=True)
-            ],
+    statistics = collected.evaluated
+    resampled = bootstrap_scores(statistics)
+    numbers = {name: number for number, name in enumerate(statistics.systems)}
+    compared = compare(statistics, all_pairs=True, resampled=resampled) if len(numbers) > 1 else ()
+    return {
+        name: {
+            "scores": [json_number(score) for score in statistics.corpus(name).tolist()],
             "intervals": [
-                [json_number(edge) for edge in percentile_interval(rows)] for rows in resampled
+                [json_number(end) for end in percentile_interval(row)] for row in resampled[name]
             ],
             "pairs": [
-                [a, b, json_number(p), json_number(corrected), json_number(gap), few]
-                for (a, b), p, corrected, (gap, few) in zip(
-                    pairs, values, holm(values), gaps, strict=True
-                )
+                [
+                    numbers[pair.baseline],
+                    numbers[pair.system],
+                    json_number(pair.p),
+                    json_number(pair.p_holm),
+                    json_number(pair.baseline_score - pair.score),
+                    pair.segments,
+                    pair.losses,
+                    pair.ties,
+                    pair.wins,
+                ]
+                for pair in compared
+                if pair.metric == name
             ],
         }
-    return found
-
-
-def _bootstrap_scores(metric: Metric[Any], tables: list[Tensor]) -> list[tuple[Tensor, float]]:
-    """Return the bootstrap scores [samples] and the score of each of some systems [n,K]."""
-    if not len(tables[0]):
-        return [(torch.zeros(1, dtype=torch.float64), 0.0) for _ in tables]
-    sums = bootstrap_sums(tables, SAMPLES, SEED)
-    return [
-        (metric.score(rows, segment=False), float(metric.score(table.sum(0), segment=False)))
-        for rows, table in zip(sums, tables, strict=True)
-    ]
+        for name in statistics.metrics
+    }
 
 
 def buckets(collected: Collected) -> list[dict[str, Any]]:
@@ -191,18 +150,16 @@ def _scored(
     rows: dict[str, list[Any]] = {name: [] for name in collected.statistics}
     sizes = []
     for k in kept:
-        chosen = torch.from_numpy(np.nonzero(index == k)[0])
-        sizes.append(collected.present[:, index == k].sum(1).tolist())
-        names = list(collected.statistics)
-        tables = [table[chosen] for name in names for table in collected.statistics[name]]
-        sums = iter(bootstrap_sums(tables, BUCKET_SAMPLES, SEED))
-        for name in names:
-            metric, cells = collected.evaluator.metrics[name], []
-            for table, n in zip(collected.statistics[name], sizes[-1], strict=True):
-                score = float(metric.score(table[chosen].sum(0), segment=False))
-                edges = percentile_interval(metric.score(next(sums), segment=False))
-                cells.append([json_number(value) if n else None for value in (score, *edges)])
-            rows[name].append(cells)
+        chosen = collected.evaluated.of_segments(torch.from_numpy(np.nonzero(index == k)[0]))
+        sizes.append(chosen.present.sum(1).tolist())
+        for name, ends in intervals(chosen, BUCKET_SAMPLES).items():
+            scores = chosen.corpus(name).tolist()
+            rows[name].append(
+                [
+                    [json_number(value) if n else None for value in (score, *own)]
+                    for score, own, n in zip(scores, ends, sizes[-1], strict=True)
+                ]
+            )
     labels = [labels[k] for k in kept]
     return {
         "title": title,
@@ -235,18 +192,20 @@ def human_correlations(
     Returns:
         One row per human score and metric: Pearson's r of segments and of systems, and the share of
         pairs of outputs of one segment with the same order, where ties of the metric count half.
+        Error rates are negated.
     """
     rows = []
     for title, judged in collected.corpus.human.items():
         table = torch.from_numpy(judged)
         for name, values in scores.items():
-            own = torch.from_numpy(values)
+            metric = collected.evaluator.metrics[name]
+            better = 1 if metric.higher_is_better else -1
+            own = better * torch.from_numpy(values)
             present = ~table.isnan() & ~own.isnan()
             pairs = count_pairs(table.T.nan_to_num(), own.T.nan_to_num(), present.T)
             ordered, ties = int(pairs.ordered.sum()), int(pairs.metric_ties.sum())
             share = (int(pairs.concordant.sum()) + ties / 2) / max(ordered + ties, 1)
-            metric = collected.evaluator.metrics[name]
-            corpus = metric.score(collected.statistics[name].sum(1), segment=False)
+            corpus = better * metric.score(collected.statistics[name].sum(1), segment=False)
             means = torch.where(present, table, math.nan).nanmean(1)
             rows.append(
                 {

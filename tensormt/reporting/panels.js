@@ -12,12 +12,12 @@ async function copy(text, button) {
 }
 
 function drawSystems() {
-  const best = meta.metrics.map((m) => Math.max(...m.scores.filter((score) => score !== null)));
-  const head = ['System', ...meta.metrics.map((m, k) => make('th', { class: k === state.m ? 'number on' : 'number' }, make('button', { type: 'button', class: 'link', 'data-metric': k, onclick: () => set({ m: k, lo: null, hi: null }) }, m.name)))];
+  const best = meta.metrics.map((m) => (m.higher ? Math.max : Math.min)(...m.scores.filter((score) => score !== null)));
+  const head = ['System', ...meta.metrics.map((m, k) => make('th', { class: k === state.m ? 'number on' : 'number' }, make('button', { type: 'button', class: 'link', 'data-metric': k, onclick: () => set({ m: k, lo: null, hi: null }) }, m.name, m.higher ? '' : ' ↓')))];
   const body = meta.systems.map((name, s) => [make('th', { scope: 'row' }, name, lacking() ? make('small', { class: 'note' }, ` n = ${whole(meta.outputs[s])} `) : null, s === state.a ? make('b', { class: 'tag a' }, 'A') : null, !alone() && s === state.b ? make('b', { class: 'tag b' }, 'B') : null),
     ...meta.metrics.map((m, k) => make('td', { class: 'number' + (m.scores[s] === best[k] ? ' best' : '') }, show(m.scores[s], m), make('small', {}, ` ${show(m.intervals[s][0], m)} to ${show(m.intervals[s][1], m)}`)))]);
   const signatures = make('details', {}, make('summary', {}, 'Signatures'), make('ul', { class: 'plain' }, meta.metrics.map((m) => make('li', {}, make('code', {}, m.signature), ' ', make('button', { type: 'button', onclick: (event) => copy(m.signature, event.target) }, 'Copy')))));
-  fill($('systems'), table(head, body, { id: 'system-table' }), make('p', { class: 'note' }, `Corpus scores of ${whole(meta.n)} segments${lacking() ? ', each system over the outputs that it has,' : ''} with 95% bootstrap intervals (${whole(meta.samples)} resamples); the highest of a column is bold.`), signatures);
+  fill($('systems'), table(head, body, { id: 'system-table' }), make('p', { class: 'note' }, `Corpus scores of ${whole(meta.n)} segments${lacking() ? ', each system over the outputs that it has,' : ''} with 95% bootstrap intervals (${whole(meta.samples)} resamples, seed ${meta.seed}); the best of a column is bold${meta.metrics.every((m) => m.higher) ? '' : '; ↓ lower is better'}.`), signatures);
 }
 
 function drawMatrix() {
@@ -25,13 +25,13 @@ function drawMatrix() {
   const m = metricOf(state.m), pairs = new Map(m.pairs.map(([a, b, ...found]) => [a + ',' + b, found]));
   const cell = (a, b) => {
     if (a === b) return make('td', { class: 'none' }, '');
-    const [p, holm, difference, n] = pairs.get(Math.min(a, b) + ',' + Math.max(a, b)), gap = a < b ? difference : -difference;
-    const sure = holm < 0.05 ? (gap > 0 ? ' plus' : ' minus') : '', on = a === state.a && b === state.b;
-    return make('td', { class: 'number cell' + sure }, make('button', { type: 'button', 'data-pair': a + ',' + b, 'aria-pressed': String(on), title: `p ${showP(p)} before Holm's correction, n = ${whole(n)} segments`, onclick: () => set({ a, b, lo: null, hi: null }) }, show(gap, m, true), make('small', {}, `p ${showP(holm)}`)));
+    const [p, holm, difference, n, wins, ties, losses] = pairs.get(Math.min(a, b) + ',' + Math.max(a, b)), gap = a < b || difference === null ? difference : -difference;
+    const sure = holm < 0.05 ? ' ' + sideOf(gap, m) : '', on = a === state.a && b === state.b, [won, lost] = a < b ? [wins, losses] : [losses, wins];
+    return make('td', { class: 'number cell' + sure }, make('button', { type: 'button', 'data-pair': a + ',' + b, 'aria-pressed': String(on), title: `p ${showP(p)} before Holm's correction, n = ${whole(n)} segments: ${whole(won)} won, ${whole(ties)} tied, ${whole(lost)} lost`, onclick: () => set({ a, b, lo: null, hi: null }) }, show(gap, m, true), make('small', {}, `p ${showP(holm)}`)));
   };
   const head = [`${m.name}: row − column`, ...meta.systems.map((name) => make('th', { class: 'number' }, name))];
   fill($('matrix'), make('h3', {}, 'Pairwise significance'), table(head, meta.systems.map((name, a) => [make('th', { scope: 'row' }, name), ...meta.systems.map((_, b) => cell(a, b))]), { id: 'matrix-table' }),
-    make('p', { class: 'note' }, `Paired bootstrap, ${lacking() ? 'over the segments for which both have an output' : `n = ${whole(meta.n)} segments`}, ${whole(meta.samples)} resamples; p corrected by Holm for ${m.pairs.length} comparison${m.pairs.length > 1 ? 's' : ''}; coloured below 0.05. Click a cell to compare the pair below.`));
+    make('p', { class: 'note' }, `Paired bootstrap, ${lacking() ? 'over the segments for which both have an output' : `n = ${whole(meta.n)} segments`}, ${whole(meta.samples)} resamples, seed ${meta.seed}, as in tensormt compare; p corrected by Holm for ${m.pairs.length} comparison${m.pairs.length > 1 ? 's' : ''}; below 0.05 the cell is coloured, blue where the row is better${m.higher ? '' : ' (lower)'}, orange where it is worse. Click a cell to compare the pair below.`));
 }
 
 function drawBuckets() {
@@ -117,10 +117,10 @@ function parseBrackets(text) {
 
 function drawMetrics() {
   const c = meta.correlations;
-  const heat = (value) => { const cell = make('td', { class: 'number heat' }, value === null ? '–' : value.toFixed(2).replace('-', '−')); cell.style.setProperty('--heat', Math.max(0, value ?? 0) * 70 + '%'); return cell; };
+  const heat = (value) => { const cell = make('td', { class: 'number heat' }, value === null ? '–' : value.toFixed(2).replace('-', '−')); cell.style.setProperty('--heat', Math.abs(value ?? 0) * 70 + '%'); return cell; };
   const map = (title, rows) => make('div', {}, make('h3', {}, title), table(['', ...c.metrics.map((name) => make('th', { class: 'number' }, name))], rows.map((row, k) => [make('th', { scope: 'row' }, c.metrics[k]), ...row.map(heat)])));
   fill($('correlations'), c.metrics.length > 1 ? [make('div', { class: 'columns' }, map("Pearson's r of segment scores", c.pearson), map("Spearman's ρ of segment scores", c.spearman)), make('p', { class: 'note' }, `n = ${whole(c.n)} scores: ${meta.systems.length} systems × ${whole(meta.n)} segments${lacking() ? `, less ${whole(lacking())} missing outputs` : ''}.`)] : [make('p', { class: 'note' }, 'One metric: nothing to correlate.')]);
   const q = meta.qarla, f = (v) => (v === null ? '–' : v.toFixed(3));
   fill($('qarla'), q ? [make('h3', {}, 'QARLA, without human scores'), make('div', { class: 'columns' }, table(['Metric', make('th', { class: 'number' }, 'KING')], [...Object.entries(q.kings).map(([name, v]) => [name, make('td', { class: 'number' }, f(v))]), [`best set: ${q.best.metrics.join(' + ')}`, make('td', { class: 'number best' }, f(q.best.king))]]), table(['System', make('th', { class: 'number' }, 'QUEEN')], Object.entries(q.queens).map(([name, v]) => [name, make('td', { class: 'number' }, f(v))]))), make('p', { class: 'note' }, `n = ${q.cases} segments with three references or more; QUEEN with the best set; JACK (reliability of the test set) ${f(q.jack)}.`)] : []);
-  fill($('people'), meta.people.length ? [make('h3', {}, 'Agreement with people'), table(['Human score', 'Metric', ...['pairs ordered alike', 'of pairs', "segments' r", 'n', "systems' r", 'systems'].map((t) => make('th', { class: 'number' }, t))], meta.people.map((r) => [r.human, r.metric, ...[r.share === null ? '–' : (100 * r.share).toFixed(1) + ' %', whole(r.pairs), f(r.pearson), whole(r.n), f(r.system), r.systems].map((v) => make('td', { class: 'number' }, String(v)))]), { id: 'people-table' }), make('p', { class: 'note' }, 'Pairs: two outputs of one source that people scored differently; a tie of the metric counts half.')] : []);
+  fill($('people'), meta.people.length ? [make('h3', {}, 'Agreement with people'), table(['Human score', 'Metric', ...['pairs ordered alike', 'of pairs', "segments' r", 'n', "systems' r", 'systems'].map((t) => make('th', { class: 'number' }, t))], meta.people.map((r) => [r.human, r.metric, ...[r.share === null ? '–' : (100 * r.share).toFixed(1) + ' %', whole(r.pairs), f(r.pearson), whole(r.n), f(r.system), r.systems].map((v) => make('td', { class: 'number' }, String(v)))]), { id: 'people-table' }), make('p', { class: 'note' }, 'Pairs: two outputs of one source that people scored differently; a tie of the metric counts half.' + (meta.metrics.every((m) => m.higher) ? '' : ' Error rates are negated.'))] : []);
 }

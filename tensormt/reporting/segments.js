@@ -98,7 +98,7 @@ async function drawRows() {
     const both = !alone() && !Number.isNaN(sa[i]) && !Number.isNaN(sb[i]), plain = (text, score) => (Number.isNaN(score) ? [absent()] : [clip(text)]);
     const [wordsA, wordsB] = both ? marked(clip(textA), clip(textB)) : [plain(textA, sa[i]), plain(textB, sb[i])];
     const row = make('div', { class: 'row' + (i === state.seg ? ' on' : ''), role: 'option', 'aria-selected': String(i === state.seg), 'data-segment': i, id: 'row-' + i, onclick: () => set({ seg: i }) },
-      make('div', { class: 'figures' }, make('b', {}, String(i + 1)), alone() ? null : make('span', { class: sa[i] > sb[i] ? 'plus' : sa[i] < sb[i] ? 'minus' : '' }, show(Math.fround(sa[i] - sb[i]), m, true)), make('span', {}, make('b', { class: 'tag a' }, 'A'), ' ' + show(sa[i], m)), alone() ? null : make('span', {}, make('b', { class: 'tag b' }, 'B'), ' ' + show(sb[i], m))),
+      make('div', { class: 'figures' }, make('b', {}, String(i + 1)), alone() ? null : make('span', { class: sideOf(sa[i] - sb[i], m) }, show(Math.fround(sa[i] - sb[i]), m, true)), make('span', {}, make('b', { class: 'tag a' }, 'A'), ' ' + show(sa[i], m)), alone() ? null : make('span', {}, make('b', { class: 'tag b' }, 'B'), ' ' + show(sb[i], m))),
       make('div', { class: 'lines' }, make('p', { class: 'quiet', dir: 'auto' }, clip(reference)), make('p', { dir: 'auto' }, wordsA), alone() ? null : make('p', { dir: 'auto' }, wordsB)));
     row.style.top = k * HEIGHT + 'px';
     made.push(row);

@@ -2,17 +2,14 @@
 
 Equal items of the same segment and order have the same number in the hypotheses and in the
 references; the page colours items that have a number and highlights equal ones. Counted items have
-the reference that gave the count. The contribution of the matches of an order to a segment's score
-is their Shapley value: the mean, over all permutations of the orders, of the increase of the score
-when the matches of the order are added. The contributions sum to the score minus the score without
-any match; equal matches of an order share its contribution evenly.
+the reference that gave the count. What matches add to a score: `tensormt.reporting.contributions`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import combinations, pairwise
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -23,9 +20,9 @@ from tensormt.explanation import Explanation
 from tensormt.kernels.matches import Occurrences
 from tensormt.metric import Metric
 from tensormt.reporting.collect import Collected
+from tensormt.reporting.contributions import shapley_values
 from tensormt.trees.batch import TreeBatch
 
-_MAX_ORDERS = 8  # 2⁸ scores per segment
 _PAIRS = 80  # pairs of nodes that are shown: those with the largest contributions
 
 
@@ -232,45 +229,3 @@ def _pairs(
                     part = float(f"{math.exp(log - total) * scores[segment]:.4g}")
                     cards[segment]["p"][number].append([reference, x, y, part])
     return cards
-
-
-def shapley_values(
-    metric: Metric[Any], statistics: Tensor, columns: Sequence[Sequence[int]]
-) -> Tensor | None:
-    """Compute the contribution of the matches of each order to segment scores.
-
-    Args:
-        metric: The metric.
-        statistics: Statistics of single segments [n,K].
-        columns: For each of D orders the columns of the statistics that count its matches.
-
-    Returns:
-        The score without any match and the Shapley value of each order, float64 [n,1+D]; None if
-        there are no orders or more than 8.
-
-    >>> from tensormt import BLEU, TokenBatch
-    >>> metric, batch = BLEU(max_order=1), TokenBatch.from_text(["a cat sat"])
-    >>> found = metric.explain(batch, [batch])
-    >>> shapley_values(metric, metric.statistics(batch, [batch]), found.columns).sum()
-    tensor(100., dtype=torch.float64)
-    """
-    size = len(columns)
-    if not 0 < size <= _MAX_ORDERS:
-        return None
-    scores = {}
-    for count in range(size + 1):
-        for chosen in combinations(range(size), count):
-            rows = statistics.clone()
-            for order in set(range(size)) - set(chosen):
-                rows[:, list(columns[order])] = 0
-            value = metric.score(rows, segment=True)
-            scores[frozenset(chosen)] = torch.nan_to_num(value)
-    parts = [scores[frozenset()]]
-    for order in range(size):
-        total = torch.zeros_like(parts[0])
-        for without, score in scores.items():
-            if order not in without:
-                weight = 1 / (size * math.comb(size - 1, len(without)))
-                total += weight * (scores[without | {order}] - score)
-        parts.append(total)
-    return torch.stack(parts, 1)

@@ -349,12 +349,12 @@ function drawWaterfall(shown) {
     const [low, high] = range([0, ...bars.flatMap((bar) => [bar.from, bar.to])]), width = roomIn('waterfall', 720), narrow = width < 560, label = narrow ? 130 : 250, letters = narrow ? 17 : 34, step = 24, x = scale(low, high, label + (narrow ? 44 : 60), width - 64);
     const svg = make('svg:svg', { viewBox: `0 0 ${width} ${bars.length * step + 8}`, class: 'chart', role: 'img', 'aria-label': `Waterfall of ${name}` });
     bars.forEach((bar, k) => {
-      const y = k * step + 4, side = bar.sum ? 'even' : bar.value > 0 ? 'plus' : 'minus', [one, two] = [x(bar.from), x(bar.to)].sort((p, q) => p - q);
+      const y = k * step + 4, colour = bar.sum ? 'even' : sideOf(bar.value, m), [one, two] = [x(bar.from), x(bar.to)].sort((p, q) => p - q);
       const short = [...bar.text].length > letters ? [...bar.text].slice(0, letters - 1).join('') + '…' : bar.text;
       const times = bar.sum || bar.a === undefined ? '' : alone() ? (bar.a > 1 ? ` × ${bar.a}` : '') : ` ${bar.a} : ${bar.b}`;
       svg.append(make('svg:g', {}, make('svg:title', {}, `${bar.text.slice(0, 500)}${times}: ${show(bar.value, { digits: Math.max(4, m.digits) }, true)}`),
         make('svg:text', { x: label, y: y + 14, 'text-anchor': 'end', class: bar.sum ? 'strong' : '' }, short), make('svg:text', { x: label + 8, y: y + 14, class: 'quiet' }, times),
-        make('svg:rect', { x: one, y: y + 2, width: Math.max(1.5, two - one), height: step - 8, class: 'bin ' + side }),
+        make('svg:rect', { x: one, y: y + 2, width: Math.max(1.5, two - one), height: step - 8, class: 'bin ' + colour }),
         make('svg:text', { x: two + 5, y: y + 14, class: bar.sum ? 'strong' : '' }, show(bar.value, { digits: Math.max(m.digits, 3) }, true)),
         k < bars.length - 1 && !bars[k + 1].sum ? make('svg:line', { x1: x(bar.to), x2: x(bar.to), y1: y + step - 6, y2: y + step + 2, class: 'axis' }) : null));
     });

@@ -1,6 +1,7 @@
 """`tensormt explain`."""
 
 import json
+import re
 
 import pytest
 from reporting.page_samples import TREES
@@ -16,8 +17,9 @@ def test_explain_prints_what_was_matched(tmp_path, capsys):
     out = capsys.readouterr().out
     assert "reference 1: the dog ran" in out
     assert "h.ptb: I have the dog" in out
-    assert "    + NP  [1]" in out  # one of two
-    assert "    - (VP VBP NP)" in out
+    assert re.search(r"^\+0\.\d+ +NP +subtrees of depth 1 +1 of 2 +1$", out, re.MULTILINE)
+    assert re.search(r"^\+0\.0000 +\(VP VBP NP\) +subtrees of depth 2 +0 of 1$", out, re.MULTILINE)
+    assert "  productions  " in out
     assert main([*command, "-m", "stm", "-f", "json"]) == 0
     found = json.loads(capsys.readouterr().out)["systems"]["h.ptb"]["stm"]
     assert found["kind"] == "subtree"
@@ -37,10 +39,68 @@ def test_matched_items_of_a_segment(files, capsys):
     assert main(["explain", *files, "--segment", "2"]) == 0
     out = capsys.readouterr().out
     assert out.startswith("segment 2 of 2\nreference 1: the cat ran\n")
-    assert "+ the cat  [1]" in out
-    assert "- sat" not in out
+    assert "adds     item     kind     matched  references\n" in out
+    assert re.search(r"^\+\d+\.\d{3} +the cat +2-grams +1 of 1 +1$", out, re.MULTILINE)
+    assert "sat  " not in out
     assert main(["explain", *files, "--segment", "2", "--all"]) == 0
-    assert "- sat" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert re.search(r"^\+0\.000 +sat +1-grams +0 of 1$", out, re.MULTILINE)
+
+
+def test_items_are_ranked_by_what_they_add(files, capsys):
+    assert main(["explain", *files, "-m", "bleu", "chrf", "--segment", "2"]) == 0
+    *_, bleu, chrf = capsys.readouterr().out.split("\n\n")
+    for block, first in ((bleu, "bleu 55.0"), (chrf, "chrf 52.")):
+        title, _, *lines = block.splitlines()
+        assert title.startswith(first)
+        adds = [float(line.split()[0]) for line in lines if line.startswith("+")]
+        assert adds == sorted(adds, reverse=True)
+        assert min(adds) > 0
+    assert "+0." not in bleu
+
+
+def test_a_long_list_is_cut(tmp_path, capsys):
+    (tmp_path / "a").write_text("the committee will publish its final report on Monday\n")
+    files = [str(tmp_path / "a"), "-i", str(tmp_path / "a"), "-m", "chrf", "-q"]
+    assert main(["explain", *files]) == 0
+    *items, rest = capsys.readouterr().out.rstrip().splitlines()[-21:]
+    assert all(re.match(r"\+\d+\.\d+ .* character \d-grams", line) for line in items)
+    count, adds = re.fullmatch(
+        r"(\d+) further items add \+([\d.]+) together \(--all\)", rest
+    ).groups()
+    shown = sum(float(line.split()[0]) for line in items)
+    assert shown + float(adds) == pytest.approx(100, abs=0.02)
+    assert main(["explain", *files, "--all"]) == 0
+    assert capsys.readouterr().out.count("character") == 20 + int(count)
+
+
+def test_matches_that_add_nothing_are_left_out(files, capsys):
+    """Without smoothing BLEU is 0, whatever was matched."""
+    arguments = [*files, "-m", "bleu:smooth=none,effective_order=no", "--segment", "2"]
+    assert main(["explain", *arguments]) == 0
+    block = capsys.readouterr().out.rpartition("\n\n")[2]
+    assert block.splitlines() == [
+        "bleu:smooth=none,effective_order=no 0.0000",
+        "3 matched items add nothing (--all)",
+    ]
+    assert main(["explain", *files, "--segment", "1"]) == 0
+    assert capsys.readouterr().out.endswith("bleu 0.0000\nnothing was matched\n")
+
+
+def test_members_are_named_by_their_settings(tmp_path, capsys):
+    for name, lines in (("r.ptb", TREES[:1]), ("h.ptb", TREES[1:])):
+        (tmp_path / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    command = ["explain", str(tmp_path / "r.ptb"), "-i", str(tmp_path / "h.ptb"), "--trees", "-q"]
+    spec = "hwcm:max_length=1,balance=f1+hwcm:max_length=3,balance=brevity"
+    assert main([*command, "-m", spec]) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"adds +item +kind +of +matched +references", out)
+    assert re.search(r"the +headword chains of 1 +HWCM-1 F1 +1 of 1 +1", out)
+    assert re.search(r"dog → the +headword chains of 2 +HWCM-3 brevity +1 of 1 +1", out)
+    assert "HWCM 1" not in out
+    assert main([*command, "-m", spec, "-f", "json"]) == 0
+    members = json.loads(capsys.readouterr().out)["systems"]["h.ptb"][spec]["members"]
+    assert [member["name"] for member in members] == ["HWCM-1 F1", "HWCM-3 brevity"]
 
 
 def test_json_and_numbers_out_of_range(files, capsys):

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import resource
 import signal
 import subprocess
@@ -497,3 +498,34 @@ def _wait_for(path, process, before=""):
         assert process.poll() is None, "the command ended before it began"
         assert time.monotonic() < limit
         time.sleep(0.01)
+
+
+def test_confidence(capsys, tmp_path):
+    """The intervals of compare, in every format; documents have none."""
+    arguments = ["score", *REFS, "-i", *SYSTEMS, "-m", "bleu", "chrf", "--confidence", "-q"]
+    report = json.loads(here(capsys, *arguments, "-f", "json")[1])
+    assert (report["resamples"], report["seed"]) == (10000, 12345)
+    found = {name: own["bleu"]["confidence"] for name, own in report["systems"].items()}
+    given = ["compare", *REFS, "-i", *SYSTEMS, "-m", "bleu", "chrf", "-q", "-f", "json"]
+    [compared, *_] = json.loads(here(capsys, *given)[1])["comparisons"]
+    assert found["sysB.txt"] == [compared["low"], compared["high"]]
+    low, high = (f"{end:.2f}" for end in found["sysB.txt"])
+    _, text, _ = here(capsys, *arguments)
+    assert re.search(rf"^sysB +30\.64 \[{low}, {high}\]", text, re.MULTILINE)
+    assert "\n95% bootstrap intervals, 10,000 resamples, seed 12345\n" in text
+    _, latex, _ = here(capsys, *arguments, "-f", "latex")
+    assert f"30.64 [{low}, {high}] &" in latex
+    (tmp_path / "docs").write_text("".join(f"d{k % 2}\n" for k in range(12)))
+    documents = ["--docs", tmp_path / "docs", "--documents", "-f", "tsv"]
+    head, *rows = here(capsys, *arguments, *documents)[1].splitlines()
+    assert head.split("\t")[:4] == ["system", "bleu", "bleu low", "bleu high"]
+    assert rows[3].split("\t")[:4] == ["sysB.txt", "30.64", low, high]
+    assert rows[4].split("\t")[2:4] == ["", ""]
+    assert {len(row.split("\t")) for row in rows} == {7}
+
+
+def test_confidence_needs_all_segments(capsys, tmp_path):
+    arguments = ["score", *REFS, "-i", *SYSTEMS, "-m", "bleu", "--confidence", "--resume"]
+    status, out, err = here(capsys, *arguments, "--segments", tmp_path / "out.jsonl")
+    assert (status, out) == (2, "")
+    assert "--confidence needs the statistics of all segments" in err

@@ -78,6 +78,10 @@ def test_trees_are_drawn_where_systems_differ_most():
     assert most_different_segments(scores, 2) == [2, 3]
     assert most_different_segments(scores, None) == [0, 1, 2, 3]
     assert most_different_segments({"m": scores["m"][:1]}, 2) == [0, 3]  # one system: the lowest
+    assert most_different_segments({"m": scores["m"][:1]}, 2, {"m"}) == [
+        1,
+        2,
+    ]  # errors
 
 
 def test_names_that_cannot_be_written_are_shown_with_a_mark(tmp_path):

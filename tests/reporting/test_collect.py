@@ -36,7 +36,7 @@ def test_members_of_a_mean_have_weights_columns_and_matches():
     """The weighted scores of the members sum to the score of the mean."""
     found = collected(["chrf+bleu:max_order=2"])
     explained = found.explain([0, 2])
-    assert list(explained) == [f"chrf+bleu:max_order=2: {name}" for name in ("chrF", "BLEU")]
+    assert list(explained) == [f"chrf+bleu:max_order=2: {name}" for name in ("chrF", "BLEU-2")]
     for s in range(3):
         total = torch.zeros(2, dtype=torch.float64)
         for by_system in explained.values():

@@ -186,7 +186,11 @@ def test_a_mean_has_the_explanations_of_its_members(seed):
     for k, metric in enumerate(members):
         assert [segment.members[k].found for segment in found] == tm.explain(metric, hyp, others)
         assert all(math.isclose(segment.members[k].weight, 1 / 3) for segment in found)
-    assert [member.name for member in found[0].members] == ["STM", "HWCM", "TKM"]
+    assert [member.name for member in found[0].members] == [
+        "STM-2 F1",
+        "HWCM-2 F1",
+        "TKM decay=0.5",
+    ]
 
 
 def test_text_is_read_as_the_metric_reads_it():
