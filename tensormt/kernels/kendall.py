@@ -27,10 +27,7 @@ def round_for_ties(values: Tensor) -> Tensor:
     such differences must not break ties.
     """
     mantissa, exponent = torch.frexp(values)
-    rounded = torch.round(mantissa * 2.0**40) / 2.0**40
-    # In two steps, because 2 ** exponent itself would overflow at the largest numbers.
-    half = exponent // 2
-    return torch.ldexp(torch.ldexp(rounded, half), exponent - half)
+    return torch.ldexp(torch.round(mantissa * 2.0**40) / 2.0**40, exponent)
 
 
 def dense(values: Tensor, real: Tensor) -> Tensor:

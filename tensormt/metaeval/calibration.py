@@ -126,6 +126,4 @@ def _pair_differences(metric: Tensor, i: Tensor, j: Tensor) -> Tensor:
     """
     scaled, exponent = unit_scale(metric.to(torch.float64), -2, -1)
     gap = ((scaled[..., i] - scaled[..., j]) * 2.0**32).round() / 2.0**32
-    # In two steps, because 2 ** exponent itself would overflow at the largest numbers.
-    half = exponent // 2
-    return torch.ldexp(torch.ldexp(gap, half), exponent - half)
+    return torch.ldexp(gap, exponent)

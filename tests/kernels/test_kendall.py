@@ -79,9 +79,3 @@ def test_rounding_noise_does_not_decide():
     large = round_for_ties(torch.tensor([torch.nan, torch.inf, 1e300], dtype=torch.float64))
     assert large[0].isnan()
     assert large[1:].tolist() == [torch.inf, pytest.approx(1e300, rel=1e-12)]
-
-
-def test_the_largest_and_smallest_numbers_stay():
-    values = torch.tensor([1.7e308, -1.7e308, 5e-324, 1e-310, 0.0], dtype=torch.float64)
-    assert torch.allclose(round_for_ties(values), values, rtol=1e-11, atol=0)
-    assert round_for_ties(torch.tensor([torch.inf])).item() == torch.inf
