@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from tensormt.errors import TensorMTError
-from tensormt.metaeval.checks import TABLE, broadcast_scores, check_arguments
+from tensormt.metaeval.checks import TABLE, broadcast_scores, check_arguments, common_shape
 from tensormt.metaeval.correlation import unit_scale
 
 # Maximum number of pairs that are sorted: each takes about 80 bytes.
@@ -56,7 +56,8 @@ def calibrated_accuracy(
     weights = weights.to(torch.int64)
     items = human.shape[-1]
     if items < 2:
-        none = human.new_full(human.shape[:-2], torch.nan, dtype=torch.float64)
+        shape = common_shape(human.shape[:-2], () if times is None else times.shape[:-1])
+        none = human.new_full(shape, torch.nan, dtype=torch.float64)
         return none, none.clone()
     if human.shape[-2] * items * (items - 1) // 2 > MAX_PAIRS:
         raise TensorMTError(

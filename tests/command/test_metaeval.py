@@ -50,11 +50,15 @@ def run(*words):
     assert args.run(args) == 0
 
 
-def test_json_holds_every_row(jsonl, capsys):
+@pytest.mark.parametrize("grouping", [[], ["--grouping", "none"]])
+def test_json_holds_every_row(jsonl, capsys, grouping):
     run(jsonl, "-m", "bleu", "bleu:max_order=1", "--level", "segment", "document", "system",
-        "-f", "json", "--bootstrap", 20, "--test")  # fmt: skip
+        "-f", "json", "--bootstrap", 20, "--test", *grouping)  # fmt: skip
     found = json.loads(capsys.readouterr().out)
     assert len(found["rows"]) == 2 * 3 * 3
+    name = grouping[1] if grouping else "segment"
+    for each in (*found["rows"], *found["tests"]):
+        assert each["grouping"] == (None if each["level"] == "system" else name)
     assert {row["human"] for row in found["rows"]} == {"fluency"}
     assert all(row["signature"].startswith("BLEU|order:") for row in found["rows"])
     assert all(row["low"] <= row["high"] for row in found["rows"])
@@ -63,7 +67,7 @@ def test_json_holds_every_row(jsonl, capsys):
     (column,) = evaluate_metrics(Evaluator(["bleu"]), test)
     human = torch.from_numpy(test.human_scores("fluency"))
     for level, expected in (
-        ("segment", metaeval.correlate(human, column.segments)),
+        ("segment", metaeval.correlate(human, column.segments, grouping=name)),
         ("system", metaeval.correlate_systems(human.mean(dim=1), column.systems())),
     ):
         row = next(row for row in found["rows"] if row["level"] == level)
@@ -75,7 +79,8 @@ def test_json_holds_every_row(jsonl, capsys):
 def test_tables_as_in_the_papers(jsonl, capsys):
     run(jsonl, "-m", "bleu", "--orders", 1, 2, "--statistic", "pearson", "--human", "fluency")
     lines = capsys.readouterr().out.split("\n")
-    assert lines[0].split() == ["fluency,", "segment", "level,", "pearson", "bleu"]
+    head = "fluency, segment level, grouped by segment, pearson"
+    assert lines[0].rsplit(maxsplit=1) == [head, "bleu"]
     assert [line.split()[0] for line in lines[1:3]] == ["1", "2"]
     run(jsonl, "-m", "bleu", "bma", "--statistic", "tau_b", "accuracy_ties", "-f", "tsv")
     lines = capsys.readouterr().out.rstrip("\n").split("\n")
@@ -246,7 +251,7 @@ def test_a_folder_of_mt_metrics_eval(folder, capsys, tmp_path):
     human = data.read_scores(folder / "human-scores" / "zh-en.mqm.seg.score")
     tables = [torch.tensor([t[s] for s in written], dtype=torch.float64) for t in (human, written)]
     assert tables[1][1, 2].isnan()
-    expected = metaeval.correlate(*tables).item()
+    expected = metaeval.correlate(*tables, grouping="segment").item()
     assert rows[0]["value"] == pytest.approx(expected, abs=1e-12)
     assert len(data.read_scores(tmp_path / "ours" / "bleu-refA.sys.score")["s1"]) == 1
     # what we wrote is read again
@@ -312,8 +317,12 @@ def test_the_command_of_the_docs(folder, capsys):
     run(folder, "--lp", "zh-en", "-m", "bleu", "chrf", "blend")
     out = capsys.readouterr().out
     tables = out.strip().split("\n\n")
-    assert [table.split("  ")[0] for table in tables] == ["mqm, segment level", "mqm, system level"]
-    for table in tables:
+    assert [table.split("  ")[0] for table in tables[:2]] == [
+        "mqm, segment level, grouped by segment",
+        "mqm, system level",
+    ]
+    assert tables[2:] == ["zh-en: 4 systems, refA, mqm"]
+    for table in tables[:2]:
         names = [line.split()[0] for line in table.split("\n")[1:]]
         assert names == ["bleu", "chrf", "blend", "COMET", "QE"]
 
