@@ -208,7 +208,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _message(error: BaseException) -> str | None:
     """The message of an expected error; None: an unexpected one, which keeps its traceback."""
     if isinstance(error, TensorMTError):
-        flags = ", ".join(f"--{name.replace('_', '-')}" for name in error.options.split())
+        options = (name.replace("_", "-").replace("=", " ") for name in error.options.split())
+        flags = ", ".join(f"--{option}" for option in options)
         return f"{error} ({flags})" if flags else str(error)
     if isinstance(error, OSError):
         return f"{error.filename or 'output'}: {error.strerror or error}"
