@@ -1,13 +1,20 @@
 """Language pairs of a WMT folder: what WMT uses is the default, and names are checked first."""
 
+from dataclasses import replace
+
 import pytest
+from metaeval.error_rate_samples import LengthError, LengthScore
 from metaeval.wmt_samples import PAIRS, write_folder
 
 from tensormt.data.human_scores import read_scores
 from tensormt.errors import TensorMTError
 from tensormt.evaluator import Evaluator
+from tensormt.metaeval.config import Config
 from tensormt.metaeval.judged_sets import Selection
+from tensormt.metaeval.runner import meta_evaluate, pairwise_tests
 from tensormt.metaeval.wmt_sets import judged_sets_from_folder
+from tensormt.metaeval.wmt_tables import make_table
+from tensormt.ngram.bleu import BLEU
 
 
 @pytest.fixture(scope="module")
@@ -102,3 +109,40 @@ def test_names_are_checked_before_any_work(folder, selection, options, message):
     with pytest.raises(TensorMTError, match=message):
         read(folder, Selection(**selection), languages=languages, **options)
     assert languages == []  # no evaluator, and no parser, was made
+
+
+def test_a_good_error_rate_correlates_positively(folder, tmp_path):
+    """Rows, tests, tables and clusters of an error rate are those of its negated scores."""
+    metrics = {"error": LengthError(), "score": LengthScore(), "bleu": BLEU()}
+    sets = judged_sets_from_folder(
+        str(folder),
+        lambda language: Evaluator(metrics),
+        Selection(),
+        pairs=PAIRS,
+        stored=["none"],
+        write_to=str(tmp_path),
+        for_table=True,
+    )
+    levels = ("segment", "document", "system", "mean")
+    config = Config(levels=levels, permutations=20, spa_permutations=20, resamples=10)
+    for parts in sets:
+        rows = {(r.metric, r.level, r.statistic): r for r in meta_evaluate(parts, config)}
+        assert rows["error", "system", "pearson"].value > 0.5  # longer outputs are better here
+        for (name, level, statistic), row in rows.items():
+            if name == "error":
+                other = rows["score", level, statistic]
+                assert replace(row, metric="", signature="") == replace(
+                    other, metric="", signature=""
+                )
+        found = pairwise_tests(parts, config)
+        assert all(t.difference == 0 for t in found if (t.first, t.second) == ("error", "score"))
+        # files for mt-metrics-eval hold scores of which higher is better
+        written = read_scores(
+            tmp_path / parts[0].name / f"error-{parts[0].references[0]}.seg.score"
+        )
+        assert max(max(row) for row in written.values()) <= 0
+    for kind in ("wmt22", "wmt23", "wmt24"):
+        table = make_table([parts[0] for parts in sets], kind, config)
+        for task in (table.average, *table.tasks):
+            assert task.values[0] == task.values[1]
+            assert task.clusters()[0] == task.clusters()[1]
