@@ -251,8 +251,8 @@ def input_files(args: argparse.Namespace) -> list[str]:
 
 def with_flags(message: Warning | Exception | str) -> str:
     """Return the text of a message with the command-line options that would help."""
-    names = getattr(message, "options", "").split()
-    flags = ", ".join(f"--{name.replace('_', '-')}" for name in names)
+    flags = ", ".join(f"--{name}" for name in getattr(message, "options", "").split())
+    flags = flags.replace("_", "-").replace("=", " ")
     return f"{message} ({flags})" if flags else str(message)
 
 
