@@ -180,7 +180,9 @@ def json_line(line: str, where: str) -> dict[str, Any]:
     {'a': 1}
     """
     try:
-        data = json.loads(line)
+        data = json.loads(line, object_pairs_hook=_unique)
+    except TensorMTError as error:
+        raise TensorMTError(f"{where}: {error}") from None
     except ValueError:
         raise TensorMTError(f"{where}: not a JSON object") from None
     except RecursionError:
@@ -188,6 +190,16 @@ def json_line(line: str, where: str) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise TensorMTError(f"{where}: expected a JSON object, found {line[:40]!r}")
     return data
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON, whose keys must differ."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise TensorMTError(f"the key {twice!r} occurs twice: keep one of the values")
+    return found
 
 
 def json_object(path: str) -> dict[str, Any]:
