@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -17,7 +18,7 @@ from typing import Any, NamedTuple
 from tensormt.data.coercion import lone_surrogate
 from tensormt.errors import TensorMTError
 
-_REFERENCE = re.compile(r"reference(?:[ _-]?(\d+)|[ _-])?")
+_REFERENCE = re.compile(r"reference(?:[ _-]?(\d{1,9})|[ _-])?")
 LIST = "references"  # the column of all references
 
 
@@ -72,7 +73,7 @@ def check_names(names: Sequence[str], columns: Columns, where: str, *, hyp: bool
         TensorMTError: If a column is missing or two have the same name; the message lists those
             that exist.
     """
-    needed = [("hyp", columns.hyp)] if hyp else []
+    needed: list[tuple[str, str | None]] = [("hyp", columns.hyp)] if hyp else []
     needed += [("refs", name) for name in columns.refs]
     needed += [("doc", columns.doc), ("id", columns.id), ("src", columns.src)]
     for option, name in needed:
@@ -82,8 +83,8 @@ def check_names(names: Sequence[str], columns: Columns, where: str, *, hyp: bool
                 options=option,
             )
     if len(set(names)) != len(names):
-        twice = next(name for name in names if list(names).count(name) > 1)
-        raise TensorMTError(f"{where}: two columns have the same name, {twice!r}: rename one")
+        twice, _ = Counter(names).most_common(1)[0]
+        raise TensorMTError(f"{where}: two columns have the same name, {twice[:60]!r}: rename one")
 
 
 def make_record(
