@@ -102,8 +102,8 @@ def run(args: argparse.Namespace) -> int:
                     system: {name: table[k] for name, table in scores.items()}
                     for k, system in enumerate(found.systems)
                 }
-                kept = totals.to_json()
-                writer.add(segments.number(0), segments.documents, by_system, kept, segments.ids)
+                state = totals.to_json()
+                writer.add(segments.number(0), segments.documents, by_system, state, segments.ids)
             bar(len(segments))
     if writer:
         writer.finish()
