@@ -12,6 +12,7 @@ from tensormt.version import __version__
 if TYPE_CHECKING:
     from tensormt import metaeval, qarla
     from tensormt.combined import Mean, Queen
+    from tensormt.edit import CER, PER, WER
     from tensormt.ngram import BLEU, BM, BMA, NIST, NM, ChrF
     from tensormt.ngram.frequencies import Frequencies
     from tensormt.ngram.references import References
@@ -26,13 +27,16 @@ __all__ = [
     "BLEU",
     "BM",
     "BMA",
+    "CER",
     "DSTM",
     "DTKM",
     "HWCM",
     "NIST",
     "NM",
+    "PER",
     "STM",
     "TKM",
+    "WER",
     "ChrF",
     "Frequencies",
     "Mean",
@@ -54,6 +58,7 @@ __all__ = [
 # module → the public names that it brings; a room of its own brings itself
 _NAMES = {
     "combined": "Mean Queen",
+    "edit": "CER PER WER",
     "ngram": "BLEU BM BMA NIST NM ChrF",
     "ngram.frequencies": "Frequencies",
     "ngram.references": "References",

@@ -116,6 +116,9 @@ def _lines(found: Explained, everything: bool) -> list[str]:
             lines.append(f"    + {text}{_times(count)}  [{where}]")
         if everything:
             lines += [f"    - {text}{_times(count)}" for text, count in missed.items()]
+    if found.edits:
+        lines.append(f"  edits: {len(found.edits)}")
+        lines += [f"    {edit}" for edit in found.edits]
     return lines
 
 
@@ -138,4 +141,5 @@ def _items(found: Explained) -> dict[str, Any]:
         ]
         return {"kind": found.kind, "members": members}
     rows = [match._asdict() for match in found.matches] or [p._asdict() for p in found.pairs]
-    return {"kind": found.kind, "items": rows}
+    edits = {"edits": [edit._asdict() for edit in found.edits]} if found.edits else {}
+    return {"kind": found.kind, "items": rows, **edits}

@@ -18,7 +18,7 @@ import torch
 from tensormt.data.coercion import as_lines, as_streams
 from tensormt.errors import TensorMTError
 from tensormt.evaluator import Evaluator
-from tensormt.explanation import Explanation
+from tensormt.explanation import Edit, Explanation
 from tensormt.inputs import is_batch
 from tensormt.metric import Metric, check_aligned
 from tensormt.options import describe
@@ -88,6 +88,7 @@ class Explained:
         pairs: Pairs of nodes, for tree kernels.
         names: Names of the items of each order, such as "subtrees of depth 2".
         members: Explanations of the members of a mean.
+        edits: Edits, for error rates.
 
     >>> Explained("n-gram", [Match(1, 0, "cat", True, 0, [[1]])]).counts
     {1: 1}
@@ -98,6 +99,7 @@ class Explained:
     pairs: list[Pair] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
     members: list[Member] = field(default_factory=list)
+    edits: list[Edit] = field(default_factory=list)
 
     @property
     def counts(self) -> dict[int, int]:
@@ -180,6 +182,8 @@ def by_segment(found: Explanation) -> list[Explained]:
             segment.members.append(Member(part.name, part.weight, own))
     if found.parts:
         return segments
+    for segment, edits in zip(segments, found.edits, strict=False):
+        segment.edits.extend(edits)
     words = [found.text(number) for number in range(len(found.hyp))]
     if found.items is not None:
         items = found.items

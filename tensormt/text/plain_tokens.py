@@ -19,8 +19,9 @@ from tensormt.options import describe
 
 Row = Sequence[str]  # the tokens of a line; a string where each character is a token
 
-CHARACTERS = ("char", "letters")  # every character but white space, and every character
-WITH_SPACE = ("letters", "spaced")  # those that keep white space
+# every character but white space, every character, and all but white space at the ends
+CHARACTERS = ("char", "letters", "stripped")
+WITH_SPACE = ("letters", "stripped", "spaced")  # those that keep white space
 NATIVE = ("13a", "none", *CHARACTERS, "spaced")
 
 # what 13a puts white space around, where no period or comma stands beside another
@@ -76,6 +77,7 @@ _TOKENIZERS: dict[str, Callable[[str], Row]] = {
     "none": str.split,
     "char": _without_space,
     "letters": str,
+    "stripped": str.strip,
     "spaced": _RUNS.findall,
 }
 

@@ -26,7 +26,7 @@ import pyarrow as pa
 from tensormt.errors import TensorMTError
 from tensormt.text.dictionary import code_points
 from tensormt.text.plain_tokens import CHARACTERS as CHARACTERS
-from tensormt.text.plain_tokens import NATIVE, foreign
+from tensormt.text.plain_tokens import NATIVE, WITH_SPACE, foreign
 
 _SPACE, _ALONE, _STOP, _DIGIT, _DASH = 1, 2, 3, 4, 5
 _SPACES = bytes([*range(9, 14), *range(28, 33)])
@@ -114,7 +114,9 @@ def characters(
         texts = _texts(lines[first : first + _CHUNK], first)
         if lowercase:
             texts = [line.lower() for line in texts]
-        if name == "letters":
+        if name in WITH_SPACE:
+            if name == "stripped":
+                texts = [line.strip() for line in texts]
             text = b"".join(_encoded(texts, first))
             lengths.append(np.fromiter(map(len, texts), np.int64, len(texts)))
         else:

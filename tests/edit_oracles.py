@@ -1,0 +1,58 @@
+"""Slow oracles in plain Python for error rates and ROUGE: they import nothing from the package."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+
+def table(text, pattern):
+    """The edit distances of all prefixes of two sequences."""
+    rows = [list(range(len(pattern) + 1))]
+    for i, word in enumerate(text, 1):
+        row = [i]
+        for j, other in enumerate(pattern, 1):
+            row.append(min(rows[-1][j - 1] + (word != other), rows[-1][j] + 1, row[-1] + 1))
+        rows.append(row)
+    return rows
+
+
+def distance(text, pattern):
+    return table(text, pattern)[-1][-1]
+
+
+def edits(text, pattern):
+    """The edits from the end: both words before a deletion from the text before an insertion."""
+    rows, i, j, found = table(text, pattern), len(text), len(pattern), []
+    while i or j:
+        here = rows[i][j]
+        if i and j and rows[i - 1][j - 1] + (text[i - 1] != pattern[j - 1]) == here:
+            i, j = i - 1, j - 1
+            found.append(("match" if text[i] == pattern[j] else "substitution", i, j))
+        elif i and rows[i - 1][j] + 1 == here:
+            i -= 1
+            found.append(("delete", i, j))
+        else:
+            j -= 1
+            found.append(("insert", i, j))
+    return found[::-1]
+
+
+def common(text, pattern):
+    """The length of the longest common subsequence."""
+    row = [0] * (len(pattern) + 1)
+    for word in text:
+        last = row
+        row = [0]
+        for j, other in enumerate(pattern, 1):
+            row.append(last[j - 1] + 1 if word == other else max(last[j], row[-1]))
+    return row[-1]
+
+
+def bag_distance(text, pattern):
+    shared = sum((Counter(text) & Counter(pattern)).values())
+    return max(len(text), len(pattern)) - shared
+
+
+def best(pairs):
+    """Of (edits, length) the smallest rate, of equal ones the shortest reference."""
+    return min((edits / length, length, edits) for edits, length in pairs)
