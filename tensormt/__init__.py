@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tensormt.ngram.references import References
     from tensormt.parser import Parser
     from tensormt.reporting import explain, report
+    from tensormt.rouge import ROUGE
     from tensormt.scoring import Result, score
     from tensormt.syntax import DSTM, DTKM, HWCM, STM, TKM
     from tensormt.text.tokens import TokenBatch
@@ -34,6 +35,7 @@ __all__ = [
     "NIST",
     "NM",
     "PER",
+    "ROUGE",
     "STM",
     "TKM",
     "WER",
@@ -62,6 +64,7 @@ _NAMES = {
     "ngram": "BLEU BM BMA NIST NM ChrF",
     "ngram.frequencies": "Frequencies",
     "ngram.references": "References",
+    "rouge": "ROUGE",
     "syntax": "DSTM DTKM HWCM STM TKM",
     "parser": "Parser",
     "reporting": "explain report",

@@ -8,6 +8,7 @@ The items of an explanation have one kind:
     character  place: its first character; orders of words (chrF++) follow those of characters
     word       place: its token; matched in the alignment of least edits, or in the longest common
                subsequence; `edits` has what the alignment changes
+    skip-bigram  place: its first token; order: 1 + distance of its second token
     pair       pairs of nodes with equal productions, with their contributions to the tree kernel
     mean       no items: `parts` has the explanations of the members with their weights
 
@@ -130,6 +131,8 @@ class Explanation:
         """Return the name of the items of an order, such as "subtrees of depth 2"."""
         if self.characters and order > self.characters:
             return f"word {order - self.characters}-grams"
+        if self.kind == "skip-bigram":
+            return f"pairs of words at a distance of {order - 1}" if order > 1 else "words"
         return _NAMES[self.kind].format(order)
 
     def text(self, segment: int) -> Callable[[int, int], str]:
@@ -141,6 +144,10 @@ class Explanation:
             tree = _Tree(self.hyp, segment)
             return lambda order, place: tree.text(self.kind, order, place)
         tokens = self.hyp[segment].to_tokens()[0]
+        if self.kind == "skip-bigram":
+            return lambda order, place: " … ".join(
+                tokens[place : place + order : max(order - 1, 1)]
+            )
         if not self.characters:
             return lambda order, place: " ".join(tokens[place : place + order])
         words = self.words[0][segment].to_tokens()[0] if self.words else []

@@ -40,6 +40,7 @@ METRICS = {
     "wer": "tensormt.edit.wer:WER",
     "cer": "tensormt.edit.wer:CER",
     "per": "tensormt.edit.wer:PER",
+    "rouge": "tensormt.rouge.rouge:ROUGE",
     "stm": "tensormt.syntax.stm:STM",
     "tkm": "tensormt.syntax.tkm:TKM",
     "hwcm": "tensormt.syntax.hwcm:HWCM",

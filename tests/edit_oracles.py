@@ -56,3 +56,37 @@ def bag_distance(text, pattern):
 def best(pairs):
     """Of (edits, length) the smallest rate, of equal ones the shortest reference."""
     return min((edits / length, length, edits) for edits, length in pairs)
+
+
+def weighted(text, pattern, weight):
+    """The weighted longest common subsequence of Lin (2004)."""
+    size = len(pattern) + 1
+    value, runs = [0.0] * size, [0] * size
+    for word in text:
+        new, new_runs = [0.0] * size, [0] * size
+        for j, other in enumerate(pattern, 1):
+            if word == other:
+                run = runs[j - 1]
+                new[j] = value[j - 1] + (run + 1) ** weight - run**weight
+                new_runs[j] = run + 1
+            else:
+                new[j] = max(value[j], new[j - 1])
+        value, runs = new, new_runs
+    return value[-1]
+
+
+def skip_bigrams(words, max_skip, singles):
+    """All pairs of words with at most so many words between them, as a bag."""
+    found = Counter((word,) for word in words) if singles else Counter()
+    for i, word in enumerate(words):
+        end = len(words) if max_skip < 0 else i + max_skip + 2
+        found.update((word, other) for other in words[i + 1 : end])
+    return found
+
+
+def shares(matched, hyp, ref, power=1.0):
+    """Precision, recall and F."""
+    precision = (matched / hyp) ** power if hyp else 0.0
+    recall = (matched / ref) ** power if ref else 0.0
+    both = precision + recall
+    return precision, recall, 2 * precision * recall / both if both else 0.0

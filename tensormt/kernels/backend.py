@@ -54,29 +54,6 @@ def bytes_equal(left: Tensor, right: Tensor) -> Tensor:
     return (left == right).to(torch.uint8)
 
 
-def match_bits(text: Tensor, pattern: Tensor) -> Tensor:
-    """Compare every symbol of texts [p,T] with all symbols of patterns [p,M], 64 in an integer.
-
-    Returns int64 [T,W,p]: bit j of word w is set where the symbol equals that of place 64 w + j.
-    """
-    pairs, height = text.shape
-    words = max(-(-pattern.shape[1] // 64), 1)
-    if _uses_numpy(text):
-        same = np.equal(text.numpy()[:, :, None], pattern.numpy()[:, None, :])
-        packed = np.packbits(same, axis=-1, bitorder="little")
-        bits = np.zeros((pairs, height, 8 * words), np.uint8)
-        bits[..., : packed.shape[-1]] = packed
-        numbers = bits.view("<i8").astype(np.int64, copy=False)
-        return torch.from_numpy(np.ascontiguousarray(numbers.transpose(1, 2, 0)))
-    place = torch.arange(64, device=text.device)
-    found = torch.zeros(height, words, pairs, dtype=torch.int64, device=text.device)
-    for word in range(words):
-        part = pattern[:, 64 * word : 64 * (word + 1)]
-        equal_bits = (text[:, :, None] == part[:, None, :]).to(torch.int64)
-        found[:, word] = (equal_bits << place[: part.shape[1]]).sum(-1).t()
-    return found
-
-
 def less(values: Tensor, bound: int) -> Tensor:
     """Return which values [...] are below a bound, bool [...]."""
     if _uses_numpy(values):

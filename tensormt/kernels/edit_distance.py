@@ -16,17 +16,19 @@ word of the text, then the insertion of a word of the pattern.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
+from functools import partial
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from tensormt.kernels.backend import argsort, match_bits, rows_at, take
+from tensormt.kernels.backend import argsort, bytes_equal, rows_at, take, transpose
 from tensormt.kernels.ngram_overlap import Sequences
 
 # cells (text x pattern) of a part: the bits of its matches take an eighth of so many bytes
-_CELLS = 1 << 24
+_CELLS = 1 << 22
 MATCH, SUBSTITUTION, INSERTION = 0, 1, 2  # what `Alignment.edits` says of a word of the pattern
 
 
@@ -98,6 +100,27 @@ def subsequences(text: Sequences, pattern: Sequences, cells: int = _CELLS) -> Te
     return found
 
 
+def common_places(text: Sequences, pattern: Sequences, cells: int = _CELLS) -> Tensor:
+    """Find the places of a longest common subsequence in the patterns of P pairs, bool [P,M].
+
+    Read from the ends of both: equal words are taken; else a word of the text is left out if the
+    word of the pattern is needed, and the word of the pattern if not (rouge-score does the same).
+
+    Args:
+        text: P sequences of symbols from 0 on.
+        pattern: P sequences in the same symbols.
+        cells: Cells of a part, which bounds memory.
+    """
+    pairs, device = text.lengths.shape[0], text.lengths.device
+    width = int(pattern.lengths.max()) if pairs else 0
+    found = torch.zeros(pairs, width + 1, dtype=torch.bool, device=device)
+    for part in _parts(text, pattern, cells):
+        needed = torch.zeros_like(part.matches)
+        _common(part, needed)
+        found[part.rows] = _taken(part, needed, width)
+    return found[:, :width]
+
+
 def align(text: Sequences, pattern: Sequences, cells: int = _CELLS) -> Alignment:
     """Find the edits that turn the texts of P pairs into their patterns.
 
@@ -137,31 +160,48 @@ def _parts(text: Sequences, pattern: Sequences, cells: int) -> Iterator[_Part]:
     widths = take(pattern.lengths, order).tolist()
     low = 0
     while low < len(sizes):
-        high, width = low, 1
-        while high < len(sizes):
-            width = max(width, widths[high])
-            if high > low and (high - low + 1) * max(sizes[low], 1) * width > cells:
-                break
-            high += 1
+        most = min(low + cells // max(sizes[low], 1), len(sizes))
+        fits = partial(_cells, low, sizes, widths)
+        high = low + max(bisect_right(range(low + 1, most + 1), cells, key=fits), 1)
         rows = order[low:high]
         one, two = text.of(rows), pattern.of(rows)
         height, width = sizes[low], max(widths[low:high])
-        own = _padded(one, height, -1)
-        other = _padded(two, max(width, 1), -2)
-        active, left = [], high - low
-        for step in range(height):
-            while sizes[low + left - 1] <= step:
-                left -= 1
-            active.append(left)
-        yield _Part(rows, match_bits(own, other), one.lengths, two.lengths, active)
+        own, other = _columns(one, height, -1), _columns(two, -(-width // 8) * 8, -2)
+        rising = sizes[low:high][::-1]
+        active = [high - low - bisect_right(rising, step) for step in range(height)]
+        yield _Part(rows, _match_bits(own, other), one.lengths, two.lengths, active)
         low = high
 
 
-def _padded(side: Sequences, width: int, end: int) -> Tensor:
-    """The sequences as rows [p,width], padded."""
+def _cells(low: int, sizes: list[int], widths: list[int], high: int) -> int:
+    """Cells of the pairs low…high-1, the first of which has the longest text."""
+    return (high - low) * max(sizes[low], 1) * max(widths[low:high])
+
+
+def _columns(side: Sequences, width: int, end: int) -> Tensor:
+    """The sequences as columns [width,p], padded."""
     rows = rows_at(side.symbols, side.starts, width)
     places = torch.arange(width, device=rows.device)
-    return rows.masked_fill_(places >= side.lengths[:, None], end)
+    return transpose(rows.masked_fill_(places >= side.lengths[:, None], end))
+
+
+def _match_bits(text: Tensor, pattern: Tensor) -> Tensor:
+    """Compare the symbols of texts [T,p] with those of patterns [M,p], 64 in an integer.
+
+    M is a multiple of 8. Returns int64 [T,W,p]: bit j of word w is set where the symbol of the text
+    equals that of place 64 w + j of the pattern.
+    """
+    height, pairs = text.shape
+    octets = pattern.shape[0] // 8
+    same = bytes_equal(text[:, None], pattern).view(height, octets, 8, pairs)
+    packed = same[:, :, 7]
+    for bit in range(6, -1, -1):
+        packed = (packed << 1).bitwise_or_(same[:, :, bit])
+    shape = (height, max(-(-octets // 8), 1), pairs)
+    found = torch.zeros(shape, dtype=torch.int64, device=text.device)
+    for octet in range(octets):
+        found[:, octet // 8] |= packed[:, octet].to(torch.int64) << (8 * (octet % 8))
+    return found
 
 
 def _distance(part: _Part, keep: tuple[Tensor, Tensor] | None = None) -> Tensor:
@@ -204,8 +244,11 @@ def _distance(part: _Part, keep: tuple[Tensor, Tensor] | None = None) -> Tensor:
     return part.text + (popcount(above & ends) - popcount(below & ends)).sum(0)
 
 
-def _common(part: _Part) -> Tensor:
-    """The bits, int64 [W,p], that are 0 where a row of L rises by one."""
+def _common(part: _Part, keep: Tensor | None = None) -> Tensor:
+    """The bits, int64 [W,p], that are 0 where the last row of L rises by one.
+
+    keep: like the bits of matches, for the places where each row of L rises.
+    """
     words = part.matches.shape[1]
     state = part.text.new_full((words, len(part.text)), -1)
     for step, left in enumerate(part.active):
@@ -219,7 +262,29 @@ def _common(part: _Part) -> Tensor:
             if word + 1 < words:
                 carry = ((seed | (own & ~total)) >> 63) & 1
             torch.bitwise_or(total, own & ~same, out=own)
+            if keep is not None:
+                torch.bitwise_not(own, out=keep[step, word, :left])
     return state
+
+
+def _taken(part: _Part, needed: Tensor, width: int) -> Tensor:
+    """The places of a longest common subsequence in the patterns, bool [p,width+1]."""
+    height, words, size = needed.shape
+    pair = torch.arange(size, device=needed.device)
+    i, j = part.text.clone(), part.pattern.clone()
+    taken = torch.zeros(size * (width + 1), dtype=torch.bool, device=needed.device)
+    first = pair * (width + 1)
+    flat = [bits.reshape(-1) for bits in (part.matches, needed)]
+    for _ in range(height + width if height else 0):
+        row, column = (i - 1).clamp_min_(0), (j - 1).clamp_min_(0)
+        cell = (row * words + (column >> 6)).mul_(size).add_(pair)
+        same, rises = (((take(bits, cell) >> (column & 63)) & 1).to(torch.bool) for bits in flat)
+        inside = (i > 0) & (j > 0)
+        same &= inside
+        taken.index_copy_(0, torch.where(same, first + j - 1, first + width), same)
+        i -= (inside & (same | rises)).to(torch.int64)
+        j -= (inside & (same | ~rises)).to(torch.int64)
+    return taken.view(size, -1)
 
 
 def _read_back(part: _Part, both: Tensor, delete: Tensor, found: Alignment) -> None:

@@ -7,12 +7,14 @@ import torch
 from edit_oracles import common, distance, edits
 from hypothesis import given
 from hypothesis import strategies as st
+from rouge_score.rouge_scorer import lcs_ind
 
 from tensormt.kernels.edit_distance import (
     INSERTION,
     MATCH,
     SUBSTITUTION,
     align,
+    common_places,
     distances,
     popcount,
     subsequences,
@@ -80,3 +82,23 @@ def test_popcount():
     numbers = [0, 1, -1, 1 << 62, -(1 << 63), 0x0123456789ABCDEF, -2]
     expected = [bin(n & ((1 << 64) - 1)).count("1") for n in numbers]
     assert popcount(torch.tensor(numbers)).tolist() == expected
+
+
+@given(st.lists(st.tuples(SYMBOLS, SYMBOLS), max_size=8), st.sampled_from([1, 50, 1 << 20]))
+def test_places_of_the_subsequence_as_in_rouge_score(pairs, cells):
+    one, two = (sequences([pair[k] for pair in pairs]) for k in (0, 1))
+    found = common_places(one, two, cells)
+    for k, (text, pattern) in enumerate(pairs):
+        assert found[k].nonzero()[:, 0].tolist() == lcs_ind(pattern, text)
+
+
+def test_places_of_long_sequences():
+    rng = random.Random(6)
+    pairs = [
+        tuple([rng.randrange(5) for _ in range(rng.randint(50, 200))] for _ in "tp")
+        for _ in range(12)
+    ]
+    one, two = (sequences([pair[k] for pair in pairs]) for k in (0, 1))
+    found = common_places(one, two)
+    for k, (text, pattern) in enumerate(pairs):
+        assert found[k].nonzero()[:, 0].tolist() == lcs_ind(pattern, text)
