@@ -21,7 +21,7 @@ from torch import Tensor
 from tensormt.data.coercion import as_lines, as_streams
 from tensormt.errors import TensorMTError
 from tensormt.evaluator import Evaluator
-from tensormt.explanation import Explanation
+from tensormt.explanation import Edit, Explanation
 from tensormt.inputs import is_batch
 from tensormt.metric import Metric, check_aligned
 from tensormt.options import describe
@@ -97,6 +97,7 @@ class Explained:
         names: Names of the items of each order, such as "subtrees of depth 2".
         members: Explanations of the members of a mean.
         base: Score without any match; None if it is not known, and for means.
+        edits: Edits, for error rates.
 
     >>> Explained("n-gram", [Match(1, 0, "cat", True, 0, [[1]])]).counts
     {1: 1}
@@ -108,6 +109,7 @@ class Explained:
     names: list[str] = field(default_factory=list)
     members: list[Member] = field(default_factory=list)
     base: float | None = None
+    edits: list[Edit] = field(default_factory=list)
 
     @property
     def counts(self) -> dict[int, int]:
@@ -200,9 +202,15 @@ def by_segment(found: Explanation, metric: Metric[Any], statistics: Tensor) -> l
             segment.members.append(Member(part.name, part.weight, own))
     if found.parts:
         return segments
+    for segment, edits in zip(segments, found.edits, strict=False):
+        segment.edits.extend(edits)
     words = [found.text(number) for number in range(len(found.hyp))]
     if found.items is not None:
-        values = shapley_values(metric, statistics, found.columns)
+        values = None
+        if found.evenly:
+            values = _even_values(metric, statistics, found)
+        elif not found.edits:
+            values = shapley_values(metric, statistics, found.columns)
         added = None if values is None else values.tolist()
         if added is not None:
             segments = [
@@ -214,6 +222,20 @@ def by_segment(found: Explanation, metric: Metric[Any], statistics: Tensor) -> l
         segments = [replace(segment, base=0.0) for segment in segments]
         _add_pairs(segments, found, words, scores)
     return segments
+
+
+def _even_values(metric: Metric[Any], statistics: Tensor, found: Explanation) -> Tensor:
+    """What the matches of each order add if all matches of a segment add the same, [B,1+D].
+
+    Without a match the score is 0, which is in the first column.
+    """
+    items = found.items
+    assert items is not None
+    counts = statistics.new_zeros((len(statistics), 1 + len(found.columns)), dtype=torch.float64)
+    cells = items.hyp.segment * counts.shape[1] + items.hyp.order
+    counts.view(-1).index_add_(0, cells.cpu(), items.counted.cpu().double())
+    share = metric.score(statistics, segment=True) / counts.sum(1).clamp(min=1)
+    return counts * share[:, None]
 
 
 # The texts of a segment's items: (order, place) → text.
