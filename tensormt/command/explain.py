@@ -77,8 +77,9 @@ def run(args: argparse.Namespace) -> int:
     for number in range(corpus.reference_count):
         head.append(f"reference {number + 1}: {texts.lines(count + number)[0]}")
     blocks = ["\n".join(head)]
+    names = arguments.table_names(found)
     for number, (name, metrics) in enumerate(found.items()):
-        blocks.append(f"{name}: {texts.lines(number)[0]}")
+        blocks.append(f"{names[name]}: {texts.lines(number)[0]}")
         blocks += [
             _block(spec, evaluator.metrics[spec], *both, args.all) for spec, both in metrics.items()
         ]
