@@ -102,7 +102,7 @@ def ranks(x: Tensor, mask: Tensor | None = None) -> Tensor:
     up_to = torch.cat([torch.zeros_like(up_to[..., :1]), up_to], dim=-1)
     below = up_to.gather(-1, torch.searchsorted(ordered, values))
     above = up_to.gather(-1, torch.searchsorted(ordered, values, right=True))
-    return (below + above + 1) / 2.0
+    return (below + above + 1).to(torch.float64) / 2
 
 
 @check_arguments
