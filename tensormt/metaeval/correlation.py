@@ -29,7 +29,7 @@ def unit_scale(values: Tensor, *dims: int) -> tuple[Tensor, Tensor]:
 
     >>> scaled, exponent = unit_scale(torch.tensor([3e200, -1e200], dtype=torch.float64), -1)
     >>> round(float(scaled[0]), 4), int(exponent)
-    (0.7838, 666)
+    (0.9798, 666)
     """
     finite = values.to(torch.float64).nan_to_num(nan=0.0, posinf=0.0, neginf=0.0)
     exponent = torch.frexp(finite.abs().amax(dim=dims, keepdim=True)).exponent
