@@ -83,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
         metrics = list(job.evaluator.metrics)
         writer = SegmentWriter(args.segments, _fingerprint(args, job), metrics, args.resume, inputs)
     totals = Totals.from_json(writer.kept if writer and writer.kept else {})
-    start, kept = writer.done if writer else 0, []
+    start, parts = writer.done if writer else 0, []
     with Progress(len(corpus), "score", quiet=args.quiet) as bar:
         bar(start)
         job.parsing.show_on(bar)
@@ -92,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
             found = replace(found, systems=list(job.names.values()))
             totals.add(found, documents=args.documents)
             if args.confidence:
-                kept.append(found)
+                parts.append(found)
             if writer:
                 scores = {name: found.segments(name).numpy() for name in evaluator.metrics}
                 by_system = {
@@ -103,7 +103,7 @@ def run(args: argparse.Namespace) -> int:
             bar(len(segments))
     if writer:
         writer.finish()
-    print(_report(args, job, totals, _confidence(kept)))
+    print(_report(args, job, totals, _confidence(parts)))
     return 0
 
 

@@ -26,7 +26,7 @@ from tensormt.inputs import is_batch
 from tensormt.metric import Metric, check_aligned
 from tensormt.options import describe
 from tensormt.registry import make
-from tensormt.reporting.contributions import shapley_values
+from tensormt.reporting.contributions import order_values
 from tensormt.segments import Segments
 
 CHUNK = 1024  # segments at a time: item keys of more segments would not fit into 64 bits
@@ -202,7 +202,7 @@ def by_segment(found: Explanation, metric: Metric[Any], statistics: Tensor) -> l
         return segments
     words = [found.text(number) for number in range(len(found.hyp))]
     if found.items is not None:
-        values = shapley_values(metric, statistics, found.columns)
+        values = order_values(metric, statistics, found)
         added = None if values is None else values.tolist()
         if added is not None:
             segments = [
