@@ -9,7 +9,7 @@ class TensorMTError(ValueError):
     Args:
         message: Where, what was expected, what came, what to do.
         options: Names of parameters that would help, separated by spaces; the command line adds
-            them to the message as its own options ("lang" as --lang).
+            them to the message as its own options ("lang" as --lang, "chunk=10" as --chunk 10).
     """
 
     def __init__(self, message: str = "", *, options: str = "") -> None:

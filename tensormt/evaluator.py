@@ -25,6 +25,7 @@ from tensormt.devices import resolve_device
 from tensormt.errors import SegmentError, TensorMTError
 from tensormt.explanation import Explanation
 from tensormt.metric import Metric, join_signature
+from tensormt.parser.language_check import check_code
 from tensormt.parser.tree_source import tree_source
 from tensormt.prepared import PreparedTexts
 from tensormt.registry import make, split_specs
@@ -102,6 +103,7 @@ class Evaluator:
         device: str | torch.device | None = None,
         lang: str | None = None,
     ) -> None:
+        check_code(lang)
         named = named_metrics(metrics, lang)
         self._metrics = named
         self._lang = lang

@@ -18,6 +18,7 @@ import numbers
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 from tensormt.errors import TensorMTError
@@ -185,6 +186,7 @@ class Choice(Option):
         return value if self.others or value in self.choices else None
 
 
+@lru_cache(maxsize=256)
 def declared(function: Callable[..., Any]) -> tuple[Option, ...]:
     """Return the options that a function declares by `Annotated` parameters, in their order.
 

@@ -20,6 +20,7 @@ from tensormt.segments import Segments, reference_streams
 from tensormt.statistics import Totals
 from tensormt.trees.batch import TreeBatch
 from tensormt.trees.sources import PreparsedTrees, TreesAsText
+from tensormt.validation import boolean
 
 __all__ = ["parse", "read_segments", "read_trees", "score"]
 
@@ -143,6 +144,7 @@ def read_segments(
     Raises:
         TensorMTError: If texts are missing, of another type or not aligned.
     """
+    rows = boolean(rows, "rows")
     if data is not None:
         hyps, refs, docs, rows = _columns(data, hyps, refs, docs, rows)
     if isinstance(hyps, Mapping):

@@ -338,12 +338,32 @@ def calls():
         "score",
         tm.score,
         {"hyps": "lines", "refs": "streams", "metrics": "metric names", "device": "device"}
-        | {"docs": "names or none", "parser": "any"},
+        | {"docs": "names or none", "parser": "any", "lang": "any"},
         hyps=HYP,
         refs=[REF],
         metrics=["bleu"],
         device="cpu",
         docs=["a", "b"],
+        lang=None,
+    )
+    add(
+        "score of columns",
+        tm.score,
+        {"hyps": "any", "refs": "any", "metrics": "metric names", "data": "any", "rows": "any"},
+        hyps="h",
+        refs=["r"],
+        metrics=["bleu"],
+        data={"h": HYP, "r": REF},
+        rows=False,
+    )
+    add(
+        "parse",
+        tm.parse,
+        {"lines": "lines", "parser": "any", "device": "device", "lang": "any"},
+        lines=["a dog"],
+        parser="default",
+        device="cpu",
+        lang=None,
     )
     add(
         "score of trees",

@@ -129,7 +129,6 @@ PAIRS = [("A", 1), ("B", 2), ("C", 3)]
         ["score", "r", "-i", "h", "-m", "bleu", "--segments", "h.jsonl.part/x.jsonl"],
         ["nonsense"],
         ["score", "--unknown"],
-        [],
     ],
 )
 def test_command_lines_that_once_broke(tmp_path, monkeypatch, arguments):

@@ -19,6 +19,7 @@ from tensormt.registry import DEFAULT_METRICS, split_specs
 
 if TYPE_CHECKING:  # torch is imported only when a command runs
     from tensormt.data.corpus import Corpus
+    from tensormt.data.row_columns import Columns
     from tensormt.evaluator import Evaluator
     from tensormt.parser.registry import TextParser
     from tensormt.segments import Segments
@@ -65,8 +66,35 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
         help="names of the systems in the results (default: names of the files)",
     )
     parser.add_argument("--docs", metavar="FILE", help="document id of every segment, one per line")
+    add_columns(parser).add_argument("--src", metavar="COLUMN", help="source text")
     add_parsing(parser)
     parser.add_argument("--chunk", type=int, metavar="N", help="segments per batch")
+
+
+def add_columns(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
+    """Add the arguments that name the columns of rows."""
+    group = parser.add_argument_group("columns of rows (.jsonl, .tsv, .csv, .parquet)")
+    group.add_argument("--hyp", metavar="COLUMN", help="hypothesis (default: hypothesis)")
+    group.add_argument(
+        "--refs",
+        nargs="+",
+        default=[],
+        dest="ref_columns",
+        metavar="COLUMN",
+        help="reference columns, or one column of lists (default: references, or else reference, "
+        "reference1, …)",
+    )
+    group.add_argument("--doc", metavar="COLUMN", help="document id")
+    group.add_argument("--id", metavar="COLUMN", help="segment id, copied to files of scores")
+    return group
+
+
+def columns(args: argparse.Namespace) -> Columns:
+    """Return the columns that the arguments name."""
+    from tensormt.data.row_columns import Columns
+
+    hyp, src = args.hyp or Columns().hyp, getattr(args, "src", None)
+    return Columns(hyp, tuple(args.ref_columns), args.doc, args.id, src)
 
 
 def add_metrics(parser: argparse.ArgumentParser, default: Sequence[str] = DEFAULT_METRICS) -> None:
@@ -213,10 +241,12 @@ def load(args: argparse.Namespace) -> CommandInputs:
         spool = Spool()  # pipes are copied, since the format is recognized by their first lines
         input, refs = ([spool.path(name) for name in names] for names in (args.input, args.refs))
         evaluator = make_evaluator(args, trees=_trees_as_text([*input, *refs]))
-        corpus = open_corpus(input, refs, args.docs, trees=True, segments=args.group)
+        corpus = open_corpus(
+            input, refs, args.docs, trees=True, segments=args.group, columns=columns(args)
+        )
     else:
         evaluator = make_evaluator(args, progress=parsing)
-        corpus = open_corpus(args.input, args.refs, args.docs)
+        corpus = open_corpus(args.input, args.refs, args.docs, columns=columns(args))
     return make_inputs(args, corpus, evaluator, parsing)
 
 
@@ -251,8 +281,8 @@ def input_files(args: argparse.Namespace) -> list[str]:
 
 def with_flags(message: Warning | Exception | str) -> str:
     """Return the text of a message with the command-line options that would help."""
-    names = getattr(message, "options", "").split()
-    flags = ", ".join(f"--{name.replace('_', '-')}" for name in names)
+    flags = ", ".join(f"--{name}" for name in getattr(message, "options", "").split())
+    flags = flags.replace("_", "-").replace("=", " ")
     return f"{message} ({flags})" if flags else str(message)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ from tensormt.command import arguments, judged
 from tensormt.errors import TensorMTError
 
 if TYPE_CHECKING:  # torch takes a second to import: only a command that runs needs it
+    from tensormt.evaluator import Evaluator
     from tensormt.metaeval.config import Config, PairwiseTest, Row
     from tensormt.metaeval.judged_sets import JudgedSet
     from tensormt.metaeval.wmt_tables import WMTTable
@@ -23,7 +24,7 @@ examples:
   tensormt metaeval DATA.jsonl -m bleu stm:max_depth=4,balance=f1 --bootstrap 1000 --test
   tensormt metaeval DATA.jsonl --statistic tau_wmt10 --grouping pooled --least-gap 25
   tensormt metaeval en-de.mqm.seg.score --scores BLEU.seg.score COMET.seg.score --docs en-de.docs
-  tensormt metaeval mt-metrics-eval-v2/wmt23 --lp zh-en en-de -m bleu chrf --human mqm --table wmt24
+  tensormt metaeval mt-metrics-eval-v2/wmt23 --lp zh-en he-en en-de -m bleu chrf --table wmt24
 
 DATA.jsonl has one segment a line:
   {"doc": ..., "refs": [...], "sys": {NAME: {"hyp": ..., "scores": {"fluency": ...}}}}
@@ -37,6 +38,8 @@ STATISTICS = ("pearson", "spearman", "tau_a", "tau_b", "tau_c", "tau_wmt10", "ta
 GROUPINGS = ("segment", "system", "pooled", "none")
 UNITS = ("both", "systems", "segments", "pairs")
 TABLES = ("wmt22", "wmt23", "wmt24")
+# Parsers that take the language of the text from the language pair.
+_PARSERS_OF_LANGUAGES = ("default", "english-large", "ud")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,17 +53,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--docs", metavar="FILE", help="document of every segment, for --scores")
     folder = parser.add_argument_group("folders of mt-metrics-eval")
     folder.add_argument("--lp", nargs="+", default=[], metavar="LP", help="language pairs")
-    folder.add_argument("--references", nargs="+", default=[], metavar="NAME",
-                        help="references to use (default: the first by name)")  # fmt: skip
+    folder.add_argument("--references", nargs="+", default=[], metavar="[LP=]NAME[,NAME]",
+                        help="references to use, of all pairs or of one, as in he-en=refA "
+                        "(default: the one that WMT used)")  # fmt: skip
     folder.add_argument("--stored", nargs="+", metavar="METRIC",
                         help="stored metrics to use, or 'none' (default: all)")  # fmt: skip
+    folder.add_argument("--human-outputs", action="store_true",
+                        help="compare human outputs like those of systems "
+                        "(default: leave them out)")  # fmt: skip
     folder.add_argument("--write-scores", metavar="FOLDER",
                         help="write computed scores as NAME-REF.seg.score, .sys.score")  # fmt: skip
     add("--level", nargs="+", default=["segment", "system"], choices=LEVELS,
         help="system: corpus scores; mean: means of segment scores")  # fmt: skip
     add("--statistic", nargs="+", default=["pearson", "spearman", "tau_b"], choices=STATISTICS)
-    add("--grouping", default="none", choices=GROUPINGS,
-        help="items compared with each other below system level; pooled: WMT's taus")  # fmt: skip
+    add("--grouping", default="segment", choices=GROUPINGS,
+        help="items compared with each other below system level: the outputs of a segment (as WMT "
+        "does), of a system, of a segment with all pairs pooled (WMT's taus), or all of them "
+        "(none); default: segment")  # fmt: skip
     add("--least-gap", type=float, default=0.0, metavar="X",
         help="leave out pairs whose human scores differ by less (DARR: 25)")  # fmt: skip
     add("--bootstrap", type=int, default=0, metavar="N",
@@ -86,6 +95,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the correlation of every metric with every human score."""
+    from tensormt.metaeval.config import check_config, check_test
     from tensormt.metaeval.runner import meta_evaluate, pairwise_tests
     from tensormt.metaeval.wmt_tables import make_table
 
@@ -94,13 +104,16 @@ def run(args: argparse.Namespace) -> int:
 
         check_matplotlib()
     config = _config(args)
+    check_config(replace(config, levels=(), statistics=()) if args.table else config)
+    if args.test and not args.table:
+        check_test(config)
     sets = _test_sets(args)
     if args.table:
-        first_scores = [parts[0] for parts in sets]
-        table = make_table(first_scores, args.table, config)
+        judged_pairs = [parts[0] for parts in sets]
+        table = make_table(judged_pairs, args.table, config)
         if args.plots:
             _plot(args, sets, table)
-        print(_render_table(args, table, first_scores))
+        print(_render_table(args, table, judged_pairs))
         return 0
     rows: list[Row] = []
     tests: list[PairwiseTest] = []
@@ -109,7 +122,7 @@ def run(args: argparse.Namespace) -> int:
         tests += pairwise_tests(parts, config) if args.test else []
     if args.plots:
         _plot(args, sets, None)
-    print(_render(args, rows, tests))
+    print(_render(args, rows, tests, [own for parts in sets for own in parts]))
     return 0
 
 
@@ -118,9 +131,10 @@ def _test_sets(args: argparse.Namespace) -> list[list[JudgedSet]]:
     from tensormt.metaeval import judged_sets
     from tensormt.metaeval.scores import evaluate_metrics
     from tensormt.metaeval.sweep import sweep
+    from tensormt.metaeval.wmt_sets import judged_sets_from_folder
 
-    if args.permutations < 1:
-        raise TensorMTError(f"--permutations {args.permutations}: expected at least 1")
+    if args.table and len(args.human or ()) > 1:
+        raise TensorMTError(f"--table takes one human score, got {' '.join(args.human)}")
     folder = Path(args.data[0]).is_dir()
     if args.scores or folder:
         what = "--scores goes with one file of human scores" if args.scores else "name one folder"
@@ -130,20 +144,30 @@ def _test_sets(args: argparse.Namespace) -> list[list[JudgedSet]]:
         return [judged_sets.judged_sets_from_score_files(args.data[0], args.scores, args.docs)]
     if folder and (args.min_references != 1 or args.max_references is not None):
         raise TensorMTError("a folder names its references: choose them with --references")
-    metrics, selection = sweep(args.metrics, args.orders), judged.selection(args)
+    if not folder and (args.lp or args.references or args.stored):
+        raise TensorMTError("--lp, --references and --stored are for a folder of mt-metrics-eval")
+    metrics, selection = sweep(args.metrics, args.orders, args.lang), judged.selection(args)
     progress = arguments.ParseProgress()
     if folder:
-        evaluator = arguments.make_evaluator(args, metrics, progress=progress)
+
+        def evaluator_for(language: str) -> Evaluator:
+            # a parser of one language knows it, and --lang is for all language pairs
+            lang = args.lang or (language if args.parser in _PARSERS_OF_LANGUAGES else None)
+            own = argparse.Namespace(**{**vars(args), "lang": lang})
+            metrics = sweep(args.metrics, args.orders, lang)
+            return arguments.make_evaluator(own, metrics, progress=progress)
+
         with judged.ParsingBar(args, progress):
-            return judged_sets.judged_sets_from_folder(
+            return judged_sets_from_folder(
                 args.data[0],
-                evaluator,
+                evaluator_for,
                 selection,
-                pairs=args.lp,
-                references=args.references,
+                pairs=list(dict.fromkeys(args.lp)),
+                references=_references(args.references),
                 stored=args.stored,
+                human_outputs=args.human_outputs,
                 write_to=args.write_scores,
-                prefixed=not args.table,
+                for_table=bool(args.table),
             )
     from tensormt.data.human_scores import read_jsonl
 
@@ -159,6 +183,17 @@ def _test_sets(args: argparse.Namespace) -> list[list[JudgedSet]]:
     return [
         judged_sets.judged_sets_from_segments(Path(args.data[0]).name, segments, scores, selection)
     ]
+
+
+def _references(items: list[str]) -> dict[str, list[str]]:
+    """Return the references by language pair; those of "" are for all other pairs."""
+    found: dict[str, list[str]] = {}
+    for item in items:
+        pair, equals, names = item.rpartition("=")
+        if not names.strip(",") or (equals and not pair):
+            raise TensorMTError(f"--references {item!r}: expected NAME or LP=NAME,NAME")
+        found.setdefault(pair, []).extend(name for name in names.split(",") if name)
+    return found
 
 
 def _config(args: argparse.Namespace) -> Config:
@@ -189,18 +224,23 @@ def _plot(args: argparse.Namespace, sets: list[list[JudgedSet]], table: WMTTable
     save_plots([own for parts in sets for own in parts], table, Path(args.plots))
 
 
-def _render(args: argparse.Namespace, rows: list[Row], tests: list[PairwiseTest]) -> str:
+def _render(
+    args: argparse.Namespace, rows: list[Row], tests: list[PairwiseTest], sets: list[JudgedSet]
+) -> str:
     from tensormt.data.tables import json_text, latex, tsv
     from tensormt.metaeval import format
 
+    notes = format.set_notes(sets)
     if args.format == "json":
         found = {"rows": [asdict(row) for row in rows], "tests": [asdict(test) for test in tests]}
-        return json_text(found)
+        return json_text(found | {"sets": format.sets_json(sets)})
     if args.format != "text":
+        _print_notes(notes)
         cells = [[_text(value) for value in asdict(row).values()] for row in rows]
         return (tsv if args.format == "tsv" else latex)([list(asdict(rows[0])), *cells])
-    text = (format.tables_by_order if args.orders else format.tables_by_metric)(rows)
-    return "\n\n".join([text, format.format_pairwise_tests(tests)]) if tests else text
+    parts = [(format.tables_by_order if args.orders else format.tables_by_metric)(rows)]
+    parts += [format.format_pairwise_tests(tests)] if tests else []
+    return "\n\n".join([*parts, *(["\n".join(notes)] if notes else [])])
 
 
 def _render_table(args: argparse.Namespace, table: WMTTable, sets: list[JudgedSet]) -> str:
@@ -208,16 +248,27 @@ def _render_table(args: argparse.Namespace, table: WMTTable, sets: list[JudgedSe
     from tensormt.metaeval import format
 
     if args.format == "json":
-        return json_text(format.wmt_table_json(table))
+        return json_text(format.wmt_table_json(table) | {"sets": format.sets_json(sets)})
     text = format_table(format.wmt_table_rows(table), args.format)
+    notes = format.set_notes(sets)
+    if table.partial:
+        notes.append(f"Left out, not in every language pair: {', '.join(table.partial)}.")
     if args.format != "text":
+        _print_notes(notes)
         return text
     human = ", ".join(dict.fromkeys(own.human_name for own in sets))
     units = "pairs" if args.units == "pairs" else "segments"
-    return (
-        f"{text}\n\n{args.table} with {human}: cluster and value; clusters at p ≤ .05, one-sided,"
+    caption = (
+        f"{args.table} with {human}: cluster and value; clusters at p ≤ .05, one-sided,"
         f" {args.permutations} permutations (of {units} in acc_eq), seed {args.seed}"
     )
+    return "\n".join([text, "", caption, *notes])
+
+
+def _print_notes(notes: list[str]) -> None:
+    """Print on standard error what a table in another format has no place for."""
+    for note in notes:
+        arguments.print_message(note)
 
 
 def _text(value: str | float | None) -> str:

@@ -12,10 +12,11 @@ from tensormt.kernels.queen_counts import TRIPLES
 from tensormt.metaeval.format import format_number
 from tensormt.qarla.from_texts import (
     PAPER_MEASURES,
+    check_measures,
     is_paper_measure,
     similarity_tensors_from_segments,
 )
-from tensormt.qarla.summary import Summary, SummaryOptions, summarize
+from tensormt.qarla.summary import Summary, SummaryOptions, check_request, summarize
 
 DESCRIPTION = "QARLA (Amigó et al. 2005): metrics combined without weights, and evaluated."
 EXAMPLES = f"""
@@ -67,7 +68,9 @@ def run(args: argparse.Namespace) -> int:
 
         check_matplotlib()
     names = list(dict.fromkeys(args.metrics))
+    check_measures(names)
     ours = [name for name in names if not is_paper_measure(name)]
+    subsets = _subsets(args.subset)
     progress, selection, evaluator = arguments.ParseProgress(), judged.selection(args), None
     if ours and not args.trees:
         evaluator = arguments.make_evaluator(args, ours, progress=progress)
@@ -75,12 +78,12 @@ def run(args: argparse.Namespace) -> int:
     if ours and args.trees:
         evaluator = arguments.make_evaluator(args, ours, judged.trees_for(args, segments))
     human = selection.human_tables(segments) if args.human else {}
-    subsets = _subsets(args.subset)
-    with judged.ParsingBar(args, progress):
-        tensors = similarity_tensors_from_segments(segments, names, evaluator)
     options = SummaryOptions(
         args.triples, not args.literal, tuple(args.include), tuple(args.exclude)
     )
+    check_request(segments, names, options, subsets)
+    with judged.ParsingBar(args, progress):
+        tensors = similarity_tensors_from_segments(segments, names, evaluator)
     summary = summarize(tensors, segments.systems, options, subsets, human)
     if args.plots:
         from tensormt.qarla.plots import save_plots

@@ -28,12 +28,14 @@ examples:
   tensormt score ref.txt -i a.txt b.txt --confidence             # 95% intervals of corpus scores
   tensormt score ref.txt -i hyp.txt --segments out.jsonl         # continue a stopped run: --resume
   tensormt score -i rows.jsonl -m bleu -f json                   # rows with hypothesis, references
+  tensormt score -i rows.csv -m bleu --hyp mt --refs ref_a ref_b # rows with other columns
   tensormt score ref.ptb -i hyp.ptb --trees -m stm tkm dstm dtkm # files that contain trees
   zcat hyp.gz | tensormt score ref.txt -i - -m bleu
 
-Text files have one segment per line; an empty reference line is a missing reference. Rows (.jsonl,
-or .tsv with a header) have the columns hypothesis, references (reference1, reference2, … in .tsv)
-and optionally doc. mteval SGML and WMT XML files contain systems, references and documents.
+Text files have one segment per line; an empty reference line is a missing reference. Rows (.jsonl;
+.tsv, .csv with a header) have the columns hypothesis, references (a list, or reference1,
+reference2, …) and optionally doc; --hyp, --refs, --doc name others. mteval SGML and WMT XML files
+contain systems, references and documents.
 BLEU and chrF range from 0 to 100, every other metric has the scale of its paper.
 """
 
@@ -81,7 +83,8 @@ def run(args: argparse.Namespace) -> int:
     if args.segments:
         inputs = arguments.input_files(args)
         metrics = list(job.evaluator.metrics)
-        writer = SegmentWriter(args.segments, _fingerprint(args, job), metrics, args.resume, inputs)
+        mark, ids = _fingerprint(args, job), bool(args.id)
+        writer = SegmentWriter(args.segments, mark, metrics, args.resume, inputs, ids)
     totals = Totals.from_json(writer.kept if writer and writer.kept else {})
     start, parts = writer.done if writer else 0, []
     with Progress(len(corpus), "score", quiet=args.quiet) as bar:
@@ -99,7 +102,8 @@ def run(args: argparse.Namespace) -> int:
                     system: {name: table[k] for name, table in scores.items()}
                     for k, system in enumerate(found.systems)
                 }
-                writer.add(segments.number(0), segments.documents, by_system, totals.to_json())
+                state = totals.to_json()
+                writer.add(segments.number(0), segments.documents, by_system, state, segments.ids)
             bar(len(segments))
     if writer:
         writer.finish()
@@ -129,6 +133,7 @@ def _fingerprint(args: argparse.Namespace, job: arguments.CommandInputs) -> str:
     """A hash of everything that the segment file depends on."""
     facts = [job.corpus.digest, job.size, list(job.names.values()), args.trees]
     facts += [list(job.evaluator.metrics), "words" if args.documents else False]
+    facts += [arguments.columns(args)]
     facts += job.evaluator.signatures(job.corpus.reference_count).values()
     return hashlib.blake2b(json.dumps(facts).encode(), digest_size=16).hexdigest()
 

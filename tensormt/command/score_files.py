@@ -26,7 +26,7 @@ examples:
   tensormt score-files s3://bucket/in -o s3://bucket/out --engine ray
   tensormt score-files data/ -o scores/ --shard $SLURM_ARRAY_TASK_ID/32   # an array job
 
-Input: .parquet, .jsonl, .tsv (with a header), .jsonl.gz, .tsv.gz. A stopped run continues with the
+Input: .parquet, and .jsonl, .tsv, .csv (with a header), also .gz. A stopped run continues with the
 same command. Scores equal those of `tensormt score` for any number of workers; corpus scores are
 printed and written to summary.json.
 """
@@ -37,21 +37,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("inputs", nargs="+", metavar="IN", help="files, patterns or folders")
     parser.add_argument("-o", "--out", required=True, metavar="FOLDER", help="folder of the scores")
     arguments.add_metrics(parser, ["bleu"])
-    columns = parser.add_argument_group("columns")
-    columns.add_argument("--hyp", default="hypothesis", metavar="COLUMN")
-    columns.add_argument(
-        "--refs",
-        nargs="+",
-        default=[],
-        metavar="COLUMN",
-        help="reference columns, or one column of lists (default: references, reference, "
-        "reference1…)",
-    )
-    columns.add_argument("--doc", metavar="COLUMN", help="document id, copied to the output")
-    columns.add_argument(
+    arguments.add_columns(parser).add_argument(
         "--documents", action="store_true", help="write document scores to _documents.parquet"
     )
-    columns.add_argument("--id", metavar="COLUMN", help="segment id, copied to the output")
     work = parser.add_argument_group("workers")
     work.add_argument("--engine", default="local", choices=["local", "ray"])
     work.add_argument("--workers", type=int, metavar="N", help="default: one per CPU")
@@ -86,13 +74,13 @@ def run(args: argparse.Namespace) -> int:
     from tensormt.scale.estimate import estimate_rows
     from tensormt.scale.job import Job
 
-    part, settings = _part(args.shard), _settings(args)
+    part, settings, columns = _part(args.shard), _settings(args), arguments.columns(args)
     size = max(1, round(args.shard_size * 2**20))
     shards = plan(args.inputs, args.out, size)
     if args.dry_run:
         print(_dry_run(args, shards, settings))
         return 0
-    job = Job(args.out, (), _columns(args))
+    job = Job(args.out, (), columns)
     total = estimate_rows(job, shards[part[0] - 1 :: part[1]])[0]
     with Progress(total, "score", "rows", quiet=args.quiet) as bar:
         summary = score_files(
@@ -102,10 +90,10 @@ def run(args: argparse.Namespace) -> int:
             engine=args.engine,
             workers=args.workers,
             gpus_per_worker=args.gpus_per_worker,
-            hyp=args.hyp,
-            refs=args.refs,
-            doc=args.doc,
-            id=args.id,
+            hyp=columns.hyp,
+            refs=columns.refs,
+            doc=columns.doc,
+            id=columns.id,
             documents=args.documents,
             format=args.to,
             part=part,
@@ -148,12 +136,6 @@ def _part(text: str) -> tuple[int, int]:
     return int(number), int(count)
 
 
-def _columns(args: argparse.Namespace) -> Any:
-    from tensormt.data.shard_reader import Columns
-
-    return Columns(args.hyp, tuple(args.refs), args.doc, args.id)
-
-
 def _settings(args: argparse.Namespace) -> dict[str, Any]:
     """The options of a job that concern parsing and devices."""
     cache = args.cache or arguments.default_cache()
@@ -176,7 +158,7 @@ def _dry_run(args: argparse.Namespace, shards: list[Any], settings: dict[str, An
     from tensormt.scale.process_engine import available_cpus
 
     names, more = tuple(dict.fromkeys(args.metrics)), {"documents": args.documents}
-    job = Job(args.out, names, _columns(args), args.to, **settings, **more)
+    job = Job(args.out, names, arguments.columns(args), args.to, **settings, **more)
     found = estimate(job, shards)
     workers = args.workers or available_cpus()
     seconds = found.seconds(workers)
@@ -200,13 +182,15 @@ def _report(args: argparse.Namespace, summary: Summary) -> str:
             name: {"score": score, "signature": summary.signatures[name]}
             for name, score in summary.corpus.items()
         }
-        report = {"systems": {args.hyp: found}, "segments": summary.segments}
+        report = {"systems": {arguments.columns(args).hyp: found}, "segments": summary.segments}
         return json.dumps(report, indent=1, ensure_ascii=False)
     from tensormt.registry import make
     from tensormt.result import format_score
 
     cells = [format_score(score, make(name).digits) for name, score in summary.corpus.items()]
-    table = tables.format_table([["system", *summary.corpus], [args.hyp, *cells]], args.format)
+    table = tables.format_table(
+        [["system", *summary.corpus], [arguments.columns(args).hyp, *cells]], args.format
+    )
     if args.format != "text":
         return table
     return "\n".join([table, "", *summary.signatures.values()])

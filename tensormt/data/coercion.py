@@ -105,6 +105,8 @@ def as_column(data: Any, name: Any, what: str) -> Any:
     if known is None:
         raise TensorMTError(f"data is {type(data).__name__}, expected a table with named columns")
     names = list(known)
+    if not isinstance(name, str):
+        raise TensorMTError(f"{what} of a table is the name of a column: got {type(name).__name__}")
     if name not in names:
         listed = ", ".join(map(str, names[:20]))
         raise TensorMTError(f"{what}: there is no column {name!r}, the table has {listed}")

@@ -1,10 +1,10 @@
 """Corpus: segments in chunks, from text files, rows or mteval markup.
 
-Text files (one segment per line, also `.gz`), rows with their own references (`.jsonl`, `.tsv`) and
-mteval or WMT markup (`.sgm`, `.sgml`, `.xml`) are read as one `Corpus`, which iterates over chunks
-of segments in order, from any segment on, any number of times. Each file is a `Source`, which is
-read once per iteration; text and rows are never held in memory completely. An empty reference line
-is a missing reference; a segment without any reference is an error.
+Text files (one segment per line, also `.gz`), rows with their own references (`.jsonl`, `.tsv`,
+`.csv`) and mteval or WMT markup (`.sgm`, `.sgml`, `.xml`) are read as one `Corpus`, which iterates
+over chunks of segments in order, from any segment on, any number of times. Each file is a `Source`,
+which is read once per iteration; text and rows are never held in memory completely. An empty
+reference line is a missing reference; a segment without any reference is an error.
 """
 
 from __future__ import annotations
@@ -13,16 +13,17 @@ import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tensormt.data import files, tree_files
+from tensormt.data.row_columns import Columns
 from tensormt.data.row_reader import read_rows
 from tensormt.data.sgml import Markup, read_markup
 from tensormt.errors import TensorMTError
 from tensormt.segments import Segments, check_sizes, reference_streams
 
 MARKUP = {".sgm", ".sgml", ".xml"}
-ROWS = {".jsonl", ".tsv"}
+ROWS = {".jsonl", ".tsv", ".csv"}
 
 Lines = list[str | None]
 
@@ -32,7 +33,9 @@ class SourceBlock(NamedTuple):
 
     hyps: list[Lines]
     refs: list[Lines]
-    docs: Lines | None
+    docs: Lines | None = None
+    ids: list[Any] | None = None
+    sources: Lines | None = None
 
 
 class Source(NamedTuple):
@@ -45,6 +48,7 @@ class Source(NamedTuple):
         docs: Whether the file has document ids.
         size: Number of segments.
         blocks: `blocks(start, size)` iterates over blocks of `size` segments from `start` on.
+        columns: Columns of rows that were named; None: the file has no rows.
     """
 
     name: str
@@ -53,6 +57,7 @@ class Source(NamedTuple):
     docs: bool
     size: int
     blocks: Callable[[int, int], Iterator[SourceBlock]]
+    columns: Columns | None = None
 
 
 class Corpus:
@@ -77,6 +82,8 @@ class Corpus:
         self.systems = [system for source in hyps for system in source.systems]
         self.reference_count = sum(source.refs for source in refs)
         self.has_documents = docs is not None
+        self._ids = next((s for s in hyps if s.columns is not None and s.columns.id), None)
+        self._sources = next((s for s in hyps if s.columns is not None and s.columns.src), None)
 
     def __len__(self) -> int:
         return self._hyps[0].size
@@ -104,8 +111,9 @@ class Corpus:
             TensorMTError: If a segment has no reference.
         """
         needed = {id(s): s for s in (*(self._hyps if hyps else ()), *self._refs)}
-        if self._docs is not None:
-            needed[id(self._docs)] = self._docs
+        for source in (self._docs, self._ids, self._sources):
+            if source is not None:
+                needed[id(source)] = source
         readers = {key: source.blocks(start, size) for key, source in needed.items()}
         while start < len(self):
             blocks = {key: next(reader) for key, reader in readers.items()}
@@ -124,6 +132,8 @@ class Corpus:
                 dict(zip(self.systems, own, strict=hyps)),
                 references,
                 documents,
+                None if self._ids is None else blocks[id(self._ids)].ids,
+                None if self._sources is None else blocks[id(self._sources)].sources,
                 numbers=range(start, stop),
             )
             segments.check_references()
@@ -138,6 +148,7 @@ def open_corpus(
     *,
     trees: bool = False,
     segments: str = "sentence",
+    columns: Columns | None = None,
 ) -> Corpus:
     """Open files as a corpus.
 
@@ -147,6 +158,7 @@ def open_corpus(
         docs: File of document ids.
         trees: Whether the files contain trees, which may span several lines (`.mrg`, CoNLL-U).
         segments: Which CoNLL-U sentences form a segment (`tensormt.data.tree_files`).
+        columns: Names of the columns of rows (`tensormt.data.row_columns`).
 
     Raises:
         TensorMTError: If a file cannot be read, or files do not align.
@@ -155,9 +167,18 @@ def open_corpus(
     names = [spool.path(name) for name in (*hyps, *refs, *([docs] if docs else []))]
     markup: list[Markup] = []
     rule = segments if trees else ""
-    own = [_source(name, "hypothesis", markup, rule) for name in names[: len(hyps)]]
+    wanted = columns or Columns()
+    if wanted != Columns() and not any(files.suffix(name) in ROWS for name in names):
+        raise TensorMTError(
+            f"columns are named, but no file has rows: expected {', '.join(sorted(ROWS))}",
+            options="hyp refs doc id src",
+        )
+    reads = wanted._replace(refs=()) if refs else wanted
+    own = [
+        _source(name, "hypothesis", markup, rule, reads, not refs) for name in names[: len(hyps)]
+    ]
     others = [
-        _source(name, "references", markup, rule)
+        _source(name, "references", markup, rule, Columns(refs=wanted.refs))
         for name in names[len(hyps) : len(hyps) + len(refs)]
     ]
     sources = [*own, *others]
@@ -181,7 +202,8 @@ def _own_references(sources: Sequence[Source]) -> list[Source]:
     if not found:
         raise TensorMTError(
             "no references: name at least one reference file, "
-            "or use rows (.jsonl, .tsv) that contain references"
+            "or use rows (.jsonl, .tsv, .csv) that contain references",
+            options="refs" if any(source.columns for source in sources) else "",
         )
     first, *rest = found
     for other in rest:
@@ -198,10 +220,18 @@ def _own_references(sources: Sequence[Source]) -> list[Source]:
     return [first]
 
 
-def _source(path: str, role: str, markup: list[Markup], trees: str = "") -> Source:
+def _source(
+    path: str,
+    role: str,
+    markup: list[Markup],
+    trees: str = "",
+    columns: Columns | None = None,
+    refs: bool = True,
+) -> Source:
     """Open a file in a role (hypothesis, references, doc); markup is ordered as in the first file.
 
-    `trees` is the rule of segments if the file contains trees.
+    `trees` is the rule of segments if the file contains trees; `refs` says whether the references
+    of rows are read.
     """
     kind, name = files.suffix(path), files.display_name(path)
     if trees and tree_files.tree_format(path) != "brackets":
@@ -213,12 +243,12 @@ def _source(path: str, role: str, markup: list[Markup], trees: str = "") -> Sour
         found = found.ordered_as(markup[0]) if markup else found
         markup.append(found)
         systems = found.hyps or found.refs
-        refs = found.refs or (found.hyps if role == "references" else {})
+        others = found.refs or (found.hyps if role == "references" else {})
         docs = [doc for doc, _ in found.places]
-        columns = (list(systems.values()), list(refs.values()), docs)
-        return _memory_source(name, list(systems), *columns, len(found.places))
+        texts = (list(systems.values()), list(others.values()), docs)
+        return _memory_source(name, list(systems), *texts, len(found.places))
     if role != "doc" and kind in ROWS:
-        return _row_source(path, name, role)
+        return _row_source(path, name, role, columns or Columns(), refs)
 
     def blocks(start: int, size: int) -> Iterator[SourceBlock]:
         for lines in files.line_batches(path, size, start):
@@ -235,23 +265,30 @@ def _source(path: str, role: str, markup: list[Markup], trees: str = "") -> Sour
     )
 
 
-def _row_source(path: str, name: str, role: str) -> Source:
+def _row_source(path: str, name: str, role: str, columns: Columns, refs: bool) -> Source:
+    hyp = role == "hypothesis"
     size, most, documents = 0, 0, False
-    for row in read_rows(path, role):
+    for row in read_rows(path, columns, hyp=hyp, refs=refs):
         size += 1
         most = max(most, len(row.refs))
         documents = documents or row.doc is not None
 
     def blocks(start: int, size: int) -> Iterator[SourceBlock]:
-        rest = islice(read_rows(path), start, None)
+        rest = islice(read_rows(path, columns, hyp=hyp, refs=refs), start, None)
         while part := list(islice(rest, size)):
             # every block has the same number of streams
-            refs = reference_streams(
+            streams = reference_streams(
                 [[*row.refs, *[None] * (most - len(row.refs))] for row in part]
             )
-            yield SourceBlock([[row.hyp for row in part]], refs[:most], [row.doc for row in part])
+            yield SourceBlock(
+                [[row.hyp for row in part]],
+                streams[:most],
+                [row.doc for row in part],
+                [row.id for row in part],
+                [row.src for row in part],
+            )
 
-    return Source(name, [name], most, documents, size, blocks)
+    return Source(name, [name], most, documents, size, blocks, columns)
 
 
 def _memory_source(

@@ -11,6 +11,7 @@ import json
 import sys
 import tempfile
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import chain, islice
@@ -114,14 +115,17 @@ def lines(path: str, *, block_size: int = _BLOCK) -> Iterator[str]:
 def _blocks(path: str, block_size: int) -> Iterator[list[str]]:
     """The lines of a UTF-8 file in lists, decoded block by block."""
     with _reading(path) as file:
-        number, rest = 0, b""  # lines so far, and the incomplete last line
+        number = 0  # lines so far
+        rest: list[bytes] = []  # the incomplete last line, in the parts in which it was read
         while block := file.read(block_size):
-            whole, end, rest = (rest + block).rpartition(b"\n")
+            whole, end, last = block.rpartition(b"\n")
             if end:
+                whole = b"".join([*rest, whole])
                 yield _decoded(whole, path, number)
-                number += whole.count(b"\n") + 1
-        if rest:
-            yield _decoded(rest, path, number)
+                number, rest = number + whole.count(b"\n") + 1, []
+            rest.append(last)
+        if last := b"".join(rest):
+            yield _decoded(last, path, number)
 
 
 def _decoded(data: bytes, path: str, number: int) -> list[str]:
@@ -180,7 +184,9 @@ def json_line(line: str, where: str) -> dict[str, Any]:
     {'a': 1}
     """
     try:
-        data = json.loads(line)
+        data = json.loads(line, object_pairs_hook=_unique)
+    except TensorMTError as error:
+        raise TensorMTError(f"{where}: {error}") from None
     except ValueError:
         raise TensorMTError(f"{where}: not a JSON object") from None
     except RecursionError:
@@ -188,6 +194,15 @@ def json_line(line: str, where: str) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise TensorMTError(f"{where}: expected a JSON object, found {line[:40]!r}")
     return data
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON, whose keys must differ."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        twice, _ = Counter(name for name, _ in pairs).most_common(1)[0]
+        raise TensorMTError(f"the key {twice[:60]!r} occurs twice: keep one of the values")
+    return found
 
 
 def json_object(path: str) -> dict[str, Any]:

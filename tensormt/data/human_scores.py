@@ -121,7 +121,7 @@ def read_scores(path: str | Path) -> dict[str, list[float]]:
         Scores by system, in the order of the file; NaN for None.
 
     Raises:
-        TensorMTError: If a line is not a system and a score, or numbers of scores differ.
+        TensorMTError: If a line is not a system and a finite score, or numbers of scores differ.
     """
     scores: dict[str, list[float]] = {}
     for number, line in enumerate(files.lines(str(path)), 1):
@@ -133,6 +133,11 @@ def read_scores(path: str | Path) -> dict[str, list[float]]:
             raise TensorMTError(
                 f"{path}:{number}: expected a system and a score, got {line[:60]!r}"
             ) from error
+        if math.isinf(score):
+            raise TensorMTError(
+                f"{path}:{number}: the score of {system} is {value}, expected a finite number:"
+                " write None where there is no score"
+            )
         scores.setdefault(system, []).append(score)
     if not scores:
         raise TensorMTError(f"{path}: no score, expected lines of a system and a score")

@@ -1,76 +1,72 @@
-"""Rows that contain a hypothesis and its references: JSONL, and TSV with a header."""
+"""Rows that contain a hypothesis and its references: JSONL, and TSV or CSV with a header."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Any
 
+from tensormt.data.csv_text import csv_rows, split_csv
 from tensormt.data.files import display_name, json_line, lines, suffix
 from tensormt.data.row_columns import (
-    check_document,
-    check_texts,
-    reference_columns,
+    Columns,
+    Record,
+    check_names,
+    make_record,
+    pair_cells,
     split_header,
-    split_row,
 )
 from tensormt.errors import TensorMTError
 
-
-class Row(NamedTuple):
-    """One segment: its hypothesis, references and document; None: missing."""
-
-    hyp: str | None
-    refs: list[str | None]
-    doc: str | None
+_DOC = "doc"  # the column of documents, where no other is named
 
 
-def read_rows(path: str, needed: str | None = None) -> Iterator[Row]:
-    """Iterate over the rows of a JSONL or TSV file.
+def read_rows(
+    path: str, columns: Columns | None = None, *, hyp: bool = True, refs: bool = True
+) -> Iterator[Record]:
+    """Iterate over the rows of a JSONL, TSV or CSV file.
 
     Args:
         path: File; its suffix gives the format.
-        needed: Column that every row must have, "hypothesis" or "references"; None: no check.
+        columns: Names of columns (`tensormt.data.row_columns`); documents that are not named are
+            in the column `doc`, where there is one.
+        hyp: Whether every row must have a hypothesis; otherwise it is not read.
+        refs: Whether references are read.
 
     Raises:
-        TensorMTError: If a row is invalid; the message names the file and the line.
+        TensorMTError: If a row is invalid or a column is missing; the message names the file, the
+            line, and the columns that exist.
     """
-    is_json = suffix(path) == ".jsonl"
-    header: list[str] = []
-    for number, line in enumerate(lines(path), 1):
+    named = columns or Columns()
+    wanted = named._replace(doc=named.doc or _DOC)
+    seen: dict[str, None] = {}
+    for number, row in _mappings(path, named, hyp):
         where = f"{display_name(path)}, line {number}"
-        if not is_json and number == 1:
-            header = _header(line, where)
+        record = make_record(row, wanted, where, hyp=hyp, refs=refs)
+        if refs and not hyp and not record.refs:
+            raise TensorMTError(
+                f"{where}: the row has no references: it has {', '.join(row)}; name their column",
+                options="refs",
+            )
+        seen.update(dict.fromkeys(row))
+        yield record
+    if seen:
+        check_names(list(seen), named, display_name(path), hyp=hyp)
+
+
+def _mappings(path: str, columns: Columns, hyp: bool) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """The rows by column, with the numbers of their lines."""
+    name, kind = display_name(path), suffix(path)
+    if kind == ".jsonl":
+        for number, line in enumerate(lines(path), 1):
+            yield number, json_line(line, f"{name}, line {number}")
+        return
+    rows = csv_rows(lines(path), name) if kind == ".csv" else enumerate(lines(path), 1)
+    header: list[str] | None = None
+    for number, row in rows:
+        where = f"{name}, line {number}"
+        if header is None:
+            header = split_csv(row, where) if kind == ".csv" else split_header(row, where)
+            check_names(header, columns, name, hyp=hyp)
             continue
-        row = _json_row(line, where) if is_json else _tsv_row(line, header, where)
-        if (needed == "hypothesis" and row.hyp is None) or (
-            needed == "references" and not row.refs
-        ):
-            raise TensorMTError(f"{where}: the row has no {needed!r}")
-        yield row
-
-
-def _json_row(line: str, where: str) -> Row:
-    data = json_line(line, where)
-    refs = check_texts(data.get("references", data.get("reference", [])), where, "references")
-    hyp, doc = data.get("hypothesis"), data.get("doc")
-    if not (hyp is None or isinstance(hyp, str)):
-        raise TensorMTError(f"{where}: 'hypothesis' must be a string")
-    if hyp:
-        check_texts(hyp, where, "hypothesis")
-    return Row(hyp, refs, None if doc is None else check_document(doc, where))
-
-
-def _header(line: str, where: str) -> list[str]:
-    header = split_header(line, where)
-    if "hypothesis" not in header and not reference_columns(header):
-        raise TensorMTError(
-            f"{where}: expected a header with the columns hypothesis and reference, "
-            f"found {line[:60]!r}"
-        )
-    return header
-
-
-def _tsv_row(line: str, header: list[str], where: str) -> Row:
-    row = split_row(line, header, where)
-    refs = [row[name] or None for name in reference_columns(header)]
-    return Row(row.get("hypothesis"), refs, row.get("doc"))
+        cells = split_csv(row, where) if kind == ".csv" else row.split("\t")
+        yield number, pair_cells(cells, header, where)

@@ -38,7 +38,7 @@ _FRESH = (".state.new", ".part.new")
 
 
 class SegmentWriter:
-    """Writes rows of (segment, system, doc, scores) to a .jsonl, .tsv or .parquet file.
+    """Writes rows of (segment, system, id, doc, scores) to a .jsonl, .tsv or .parquet file.
 
     Args:
         path: Output file; its suffix gives the format.
@@ -46,6 +46,7 @@ class SegmentWriter:
         metrics: Names of the metrics.
         resume: Whether to continue an interrupted run.
         inputs: Files that must not be overwritten.
+        ids: Whether rows have the ids of segments.
 
     Attributes:
         done: Number of segments written.
@@ -62,7 +63,9 @@ class SegmentWriter:
         metrics: Sequence[str],
         resume: bool,
         inputs: Sequence[str] = (),
+        ids: bool = False,
     ) -> None:
+        self._keys = ["segment", "system", *(["id"] if ids else []), "doc"]
         self.kind = Path(path).suffix
         if self.kind not in KINDS:
             raise TensorMTError(
@@ -98,7 +101,7 @@ class SegmentWriter:
     def _header(self) -> bytes:
         if self.kind != ".tsv":
             return b""
-        return "\t".join(["segment", "system", "doc", *self.metrics]).encode() + b"\n"
+        return "\t".join([*self._keys, *self.metrics]).encode() + b"\n"
 
     def _resume(self) -> IO[bytes] | None:
         """The part file of an interrupted run, truncated to its last complete chunk."""
@@ -153,7 +156,8 @@ class SegmentWriter:
                     found = batch.to_pydict()
                     docs = None if None in found["doc"] else found["doc"]
                     scores = [found[spec] for spec in self.metrics]
-                    rows = self._rows(found["segment"], found["system"], docs, scores)
+                    ids = found["id"] if "id" in self._keys else None
+                    rows = self._rows(found["segment"], found["system"], ids, docs, scores)
                     yield from to_bytes(rows).splitlines(keepends=True)
         except (pa.ArrowException, KeyError, TypeError, ValueError):
             yield b"not a file of this package"
@@ -187,6 +191,7 @@ class SegmentWriter:
         docs: Sequence[str] | None,
         scores: Mapping[str, Mapping[str, NDArray[np.float64]]],
         keep: dict[str, Any],
+        ids: Sequence[Any] | None = None,
     ) -> None:
         """Write one chunk.
 
@@ -195,6 +200,7 @@ class SegmentWriter:
             docs: Document ids of the segments; None: there are none.
             scores: Segment scores by system and metric, float64 [n].
             keep: State of the caller after this chunk, as JSON.
+            ids: Ids of the segments, if rows have them.
 
         Raises:
             TensorMTError: If the file cannot be written, or an existing one differs.
@@ -204,7 +210,8 @@ class SegmentWriter:
         systems = {name: [found[spec] for spec in self.metrics] for name, found in scores.items()}
         count = len(next(iter(systems.values()))[0])
         numbers = range(start + 1, start + 1 + count)
-        columns = [self._rows(numbers, name, docs, found) for name, found in systems.items()]
+        own = None if ids is None else ["" if key is None else str(key) for key in ids]
+        columns = [self._rows(numbers, name, own, docs, found) for name, found in systems.items()]
         text = to_bytes(join_columns(*columns))
         try:
             for row in text.splitlines(keepends=True) if self._old is not None else ():
@@ -219,6 +226,7 @@ class SegmentWriter:
         self,
         segments: Sequence[int],
         system: str | Sequence[str],
+        ids: Sequence[str] | None,
         docs: Sequence[str] | None,
         scores: Sequence[ArrayLike],
     ) -> pa.Array:
@@ -231,13 +239,15 @@ class SegmentWriter:
             write(system) if isinstance(system, str) else text_column(list(map(write, system)))
         )
         cells = [integer_column(segments), systems]
+        cells += [text_column(list(map(write, ids)))] if ids is not None else []
         cells += [text_column(list(map(write, docs)))] if docs is not None else [""] * table
         # infinities and NaN are written as in JSON
         cells += [number_column(column, repr if table else json.dumps) for column in scores]
         if table:
             before = ["", *("\t" for _ in cells[1:])]
         else:
-            names = ["segment", "system", *(["doc"] if docs is not None else []), *self.metrics]
+            names = [name for name in self._keys if name != "doc" or docs is not None]
+            names += self.metrics
             before = [f", {_quoted(name)}: " for name in names]
             before[0] = "{" + before[0][2:]
         end = "\n" if table else "}\n"
@@ -287,7 +297,7 @@ class SegmentWriter:
 
         fresh = self.part.with_name(self.part.name + ".new")
         form = pa.schema(
-            [("segment", pa.int64()), ("system", pa.string()), ("doc", pa.string())]
+            [(key, pa.int64() if key == "segment" else pa.string()) for key in self._keys]
             + [(spec, pa.float64()) for spec in self.metrics]
         )
         with pq.ParquetWriter(fresh, form) as writer, self.part.open("rb") as lines:

@@ -1,15 +1,16 @@
 """Lenient reader of mteval's SGML and XML (refset, tstset) and WMT's XML (src, ref, hyp in a doc).
 
-Old test sets are SGML, not XML: tags in any case, unquoted attributes, unescaped ampersands.
-Python's HTML parser reads both. Segments keep the order of the file.
+Old test sets are SGML, not XML: tags in any case, unquoted attributes, unescaped ampersands. They
+are cut into tags and text as HTML is, from left to right and without going back: time is linear in
+the length of the file, whatever it contains, which Python's HTML parser does not guarantee.
+Segments keep the order of the file.
 """
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
-from html import escape
-from html.parser import HTMLParser
+from html import unescape
 from typing import NamedTuple, NoReturn
 
 from tensormt.data import files
@@ -62,28 +63,33 @@ class _Segment(NamedTuple):
     line: int
 
 
-class _Reader(HTMLParser):
+_NAME = re.compile(r"[a-zA-Z][^\s/>]*")
+_BETWEEN = re.compile(r"[\s/]*")  # between attributes
+_ATTRIBUTE = re.compile(r"=?[^\s/>=]*")
+_EQUALS = re.compile(r"\s*=\s*")
+_BARE = re.compile(r"[^\s>]*")  # a value without quotation marks
+_MARKUP = re.compile(r"<[a-zA-Z/]")
+
+
+class _Reader:
     """Collects segments; markup that would lose one raises an error that names the line."""
 
     def __init__(self, path: str) -> None:
-        super().__init__(convert_charrefs=True)
         self.path = path
         self.found: list[_Segment] = []
         self.kind, self.system, self.doc, self.set_system = "", "", "", ""
         self.segment: str | None = None
         self.line = self.count = 0  # first line of the segment; segments of this document
         self.text: list[str] = []
-
-    def set_cdata_mode(self, *args: object, **more: object) -> None:
-        """Do nothing: contents of HTML tags such as title are ordinary text here."""
+        self.markup, self.place, self.place_line = "", 0, 1  # of the current tag
 
     def fail(self, what: str, line: int | None = None) -> NoReturn:
         """Raise an error that names the line."""
-        place = self.getpos()[0] if line is None else line
+        place = self.place_line if line is None else line
         raise TensorMTError(f"{self.path}, line {place}: {what}")
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        values = {name: value or "" for name, value in attrs}
+    def start_tag(self, tag: str, values: dict[str, str]) -> None:
+        """Read a start tag with its attributes."""
         if tag in ("refset", "tstset", "srcset"):
             self.kind = tag[:3]
             self.set_system = values.get("sysid") or values.get("refid", "")
@@ -99,10 +105,11 @@ class _Reader(HTMLParser):
             if self.segment is not None:
                 self.fail("a <seg> begins inside another one, expected </seg> before it")
             self.count += 1
-            self.segment, self.line = values.get("id") or str(self.count), self.getpos()[0]
+            self.segment, self.line = values.get("id") or str(self.count), self.place_line
             self.text = []
 
-    def handle_endtag(self, tag: str) -> None:
+    def end_tag(self, tag: str) -> None:
+        """Read an end tag."""
         if tag != "seg":
             return
         if self.segment is None:
@@ -112,24 +119,101 @@ class _Reader(HTMLParser):
         self.found.append(_Segment(self.kind, system, self.doc, self.segment, text, self.line))
         self.segment = None
 
-    def handle_data(self, data: str) -> None:
-        if self.segment is not None:
-            self.text.append(data)
+    def add_text(self, data: str) -> None:
+        """Add text to the segment, with character references replaced."""
+        if self.segment is not None and data:
+            try:
+                self.text.append(unescape(data) if "&" in data else data)
+            except (ValueError, OverflowError):
+                self.fail("a character reference that cannot be read, &#…")
 
     def read(self, text: str) -> list[_Segment]:
         """Read the segments of a text."""
-        # HTML has no CDATA sections: their contents become ordinary text
-        text = re.sub(r"<!\[CDATA\[(.*?)\]\]>", lambda m: escape(m[1]), text, flags=re.DOTALL)
-        try:
-            self.feed(text)
-            self.close()
-        except (AssertionError, ValueError) as error:
-            if isinstance(error, TensorMTError):
-                raise
-            self.fail("a declaration that cannot be read, <!…")
+        self.markup = text
+        at = 0
+        while (start := text.find("<", at)) >= 0:
+            self.add_text(text[at:start])
+            self.place_line += text.count("\n", self.place, start)
+            self.place = start
+            at = self._tag(start)
+        self.add_text(text[at:])
         if self.segment is not None:
             self.fail("a <seg> that is never closed", self.line)
         return self.found
+
+    def _tag(self, start: int) -> int:
+        """Read what begins with `<`; returns the place after it."""
+        text, second = self.markup, self.markup[start + 1 : start + 2]
+        if text.startswith("<![CDATA[", start):
+            stop = self._end("]]>", start, "a CDATA section that is never closed")
+            if self.segment is not None:
+                self.text.append(text[start + 9 : stop])
+            return stop + 3
+        if text.startswith("<!--", start):
+            return self._end("-->", start + 2, "a comment that is never closed") + 3
+        if text.startswith("<![", start):
+            self.fail("a declaration that cannot be read, <![…")
+        if second in ("!", "?", "/"):
+            name = _NAME.match(text, start + 2)
+            if second == "/" and name:
+                self.end_tag(name[0].lower())
+            stop = text.find(">", start)
+            return len(text) if stop < 0 else stop + 1
+        name = _NAME.match(text, start + 1)
+        if not name:
+            self.add_text("<")
+            return start + 1
+        return self._start_tag(name[0].lower(), name.end())
+
+    def _end(self, mark: str, start: int, what: str) -> int:
+        """The place of the next mark; raises if there is none."""
+        place = self.markup.find(mark, start)
+        if place < 0:
+            self.fail(what)
+        return place
+
+    def _start_tag(self, tag: str, at: int) -> int:
+        """Read the attributes of a start tag and what closes it; returns the place after it."""
+        text = self.markup
+        values: dict[str, str] = {}
+        while True:
+            between = _BETWEEN.match(text, at)
+            assert between
+            at = between.end()
+            if at == len(text):
+                return at  # no tag, and nothing follows
+            if text[at] == ">":
+                break
+            name = _ATTRIBUTE.match(text, at)
+            assert name
+            value, at = self._value(name.end())
+            values[name[0].lower()] = value
+        self.start_tag(tag, values)
+        if "/" in between[0]:
+            self.end_tag(tag)
+        return at + 1
+
+    def _value(self, at: int) -> tuple[str, int]:
+        """The value of an attribute, "" if it has none, and the place after it."""
+        text = self.markup
+        equals = _EQUALS.match(text, at)
+        if not equals:
+            return "", at
+        at = equals.end()
+        if text[at : at + 1] not in ("'", '"'):
+            bare = _BARE.match(text, at)
+            assert bare
+            return self._attribute(bare[0]), bare.end()
+        stop = self._end(text[at], at + 1, "the value of an attribute that is never closed")
+        return self._attribute(text[at + 1 : stop]), stop + 1
+
+    def _attribute(self, value: str) -> str:
+        if _MARKUP.search(value):
+            self.fail("a tag in the value of an attribute, possibly because of a missing quote")
+        try:
+            return unescape(value)
+        except (ValueError, OverflowError):
+            self.fail("a character reference that cannot be read, &#…")
 
 
 @lru_cache(maxsize=8)

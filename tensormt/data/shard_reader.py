@@ -1,62 +1,41 @@
 """Reading the rows of a shard: hypothesis, references, document and id, by the names of columns.
 
-Parquet, JSONL and TSV rows are converted to mappings, which are checked in one function. A row that
-cannot be used becomes an `InvalidRow` with a message that names the file and the line; the caller
-decides whether the run ends. The digest covers what was read: lines, bytes of row groups, or the
-rows of a part of one.
+Parquet, JSONL, TSV and CSV rows are converted to mappings, which become records by the one rule of
+`tensormt.data.row_columns`. A row that cannot be used becomes an `InvalidRow` with a message that
+names the file and the line; the caller decides whether the run ends. The digest covers what was
+read: lines, bytes of row groups, or the rows of a part of one.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
+from tensormt.data.csv_text import csv_rows, split_csv
 from tensormt.data.files import json_line
 from tensormt.data.fsspec_io import open_input
 from tensormt.data.parquet_splits import hash_groups, open_parquet, read_batches
 from tensormt.data.row_columns import (
-    check_document,
-    check_texts,
+    LIST,
+    Columns,
+    Record,
+    check_names,
+    check_references,
+    make_record,
+    pair_cells,
     reference_columns,
     split_header,
-    split_row,
 )
 from tensormt.data.shards import Shard, row_location
 from tensormt.errors import TensorMTError
 
 
-class Columns(NamedTuple):
-    """Names of columns.
-
-    Attributes:
-        hyp: Column of the hypothesis.
-        refs: Columns of references; empty: `references`, or else reference, reference1, …
-        doc: Column of the document id; None: there is none.
-        id: Column of the segment id; None: there is none.
-    """
-
-    hyp: str = "hypothesis"
-    refs: tuple[str, ...] = ()
-    doc: str | None = None
-    id: str | None = None
-
-
-class Record(NamedTuple):
-    """One segment."""
-
-    hyp: str
-    refs: list[str | None]
-    doc: str | None
-    id: Any
-
-
 class InvalidRow(NamedTuple):
-    """A row that cannot be used, with the message that says why."""
+    """A row that cannot be used, with the message that says why, and options that would help."""
 
     message: str
+    options: str = ""
 
 
 def read_records(
@@ -72,16 +51,17 @@ def read_records(
     Raises:
         TensorMTError: If the file cannot be read or lacks a column.
     """
-    rows = _parquet if shard.suffix == ".parquet" else _lines
+    kind = shard.suffix
+    rows = _parquet if kind == ".parquet" else _lines
     for index, row in enumerate(rows(shard, columns, digest)):
         try:
-            yield _record(row, columns, "")
+            yield _record(row, columns, "", kind)
         except TensorMTError:
             where = row_location(shard, index)
             try:
-                yield _record(row, columns, where)  # again, with the location in the message
+                yield _record(row, columns, where, kind)  # again, with the location in the message
             except TensorMTError as error:
-                yield InvalidRow(str(error))
+                yield InvalidRow(str(error), error.options)
 
 
 def content_digest(shard: Shard, columns: Columns) -> str:
@@ -99,13 +79,17 @@ Raw = Mapping[str, Any] | tuple[bytes, "list[str] | None"]
 
 
 def _lines(shard: Shard, columns: Columns, digest: hashlib.blake2b | None) -> Iterator[Raw]:
-    """The lines that start in the shard, with the header of a TSV file."""
+    """The lines that start in the shard, with the header of a TSV or CSV file."""
     with open_input(shard.path) as file:
+        if shard.suffix == ".csv":
+            yield from _csv_lines(file, shard, columns, digest)
+            return
         header, at = None, 0
         if shard.suffix == ".tsv":
             line = file.readline()
             at = len(line)
-            header = _header(line, columns, shard.path)
+            header = split_header(_header_text(line), f"{shard.path}, line 1")
+            check_names(header, columns, shard.path)
             if digest:
                 digest.update(line)
         if shard.start > at:
@@ -119,21 +103,26 @@ def _lines(shard: Shard, columns: Columns, digest: hashlib.blake2b | None) -> It
             yield (line if start else line.removeprefix(b"\xef\xbb\xbf")), header
 
 
-def _header(line: bytes, columns: Columns, path: str) -> list[str]:
-    text = line.decode("utf-8-sig", "replace").rstrip("\r\n")
-    header = split_header(text, f"{path}, line 1")
-    _check_names(header, columns, path)
-    return header
+def _csv_lines(
+    file: IO[bytes], shard: Shard, columns: Columns, digest: hashlib.blake2b | None
+) -> Iterator[Raw]:
+    """The rows of a CSV file, which is one shard, since its rows may contain line breaks."""
+    # Latin-1 maps every byte to one character: rows are decoded one by one
+    texts = (line.decode("latin-1").rstrip("\r\n") for line in iter(file.readline, b""))
+    header: list[str] | None = None
+    for _, row in csv_rows(texts, shard.path):
+        line = row.encode("latin-1")
+        if digest:
+            digest.update(line + b"\n")
+        if header is None:
+            header = split_csv(_header_text(line), f"{shard.path}, line 1")
+            check_names(header, columns, shard.path)
+        else:
+            yield line, header
 
 
-def _check_names(names: list[str], columns: Columns, path: str) -> None:
-    """Raise unless a file has the requested columns."""
-    for name in (columns.hyp, *columns.refs, columns.doc, columns.id):
-        if name is not None and name not in names:
-            raise TensorMTError(
-                f"{path} has no column {name!r}: it has {', '.join(names)}; name one of these",
-                options="hyp refs doc id",
-            )
+def _header_text(line: bytes) -> str:
+    return line.decode("utf-8-sig", "replace").rstrip("\r\n")
 
 
 def _parquet(shard: Shard, columns: Columns, digest: hashlib.blake2b | None) -> Iterator[Raw]:
@@ -149,10 +138,10 @@ def _batches(shard: Shard, columns: Columns, digest: hashlib.blake2b | None) -> 
         hash_groups(shard.path, groups, digest)
     with open_parquet(shard.path) as file:
         names = list(file.schema_arrow.names)
-        _check_names(names, columns, shard.path)
-        known = {"references", *reference_columns(names)}
+        check_names(names, columns, shard.path)
+        known = {LIST, *reference_columns(names)}
         refs = columns.refs or [name for name in names if name in known]
-        wanted = [columns.hyp, *refs, *filter(None, (columns.doc, columns.id))]
+        wanted = [columns.hyp, *refs, *filter(None, (columns.doc, columns.id, columns.src))]
         most = None if shard.skip is None else shard.rows
         for batch in read_batches(file, groups, list(dict.fromkeys(wanted)), shard.skip or 0, most):
             if digest and shard.skip is not None:
@@ -167,53 +156,27 @@ def id_type(shard: Shard, columns: Columns) -> str:
     if columns.id is None or shard.suffix != ".parquet":
         return "string"
     with open_parquet(shard.path) as file:
-        _check_names(list(file.schema_arrow.names), columns, shard.path)
+        check_names(list(file.schema_arrow.names), columns, shard.path)
         kind = file.schema_arrow.field(columns.id).type
     return "int64" if pa.types.is_integer(kind) else "string"
 
 
-def _record(row: Raw, columns: Columns, where: str) -> Record:
-    data = row if isinstance(row, Mapping) else _mapping(row, where)
-    hyp = data.get(columns.hyp)
-    if hyp is None:
-        raise TensorMTError(f"{where}: the row has no {columns.hyp!r}")
-    if not isinstance(hyp, str):
-        raise TensorMTError(f"{where}: {columns.hyp!r} must be a string")
-    if not hyp.isascii():
-        check_texts(hyp, where, columns.hyp)
-    refs: list[str | None] = []
-    for name in columns.refs or _references(tuple(data)):
-        value = data.get(name)
-        if value is None or (isinstance(value, str) and value.isascii()):
-            refs.append(value)
-        else:
-            refs += check_texts(value, where, name)
-    for ref in refs:
-        if ref and not ref.isspace():
-            break
-    else:
-        raise TensorMTError(f"{where}: the row has no non-empty reference")
-    if columns.doc is None and columns.id is None:
-        return Record(hyp, refs, None, None)
-    doc = None if columns.doc is None else data.get(columns.doc)
-    own = None if columns.id is None else data.get(columns.id)
-    if isinstance(own, dict | list):
-        own = json.dumps(own, ensure_ascii=False)
-    return Record(hyp, refs, None if doc is None else check_document(doc, where), own)
+def _record(row: Raw, columns: Columns, where: str, kind: str) -> Record:
+    data = row if isinstance(row, Mapping) else _mapping(row, where, kind)
+    record = make_record(data, columns, where)
+    check_references(record, data, columns, where)
+    return record
 
 
-@lru_cache(maxsize=1000)
-def _references(names: tuple[str, ...]) -> list[str]:
-    """The columns of references among the columns of a row; cached, since rows mostly agree."""
-    return ["references"] if "references" in names else reference_columns(names)
-
-
-def _mapping(row: tuple[bytes, list[str] | None], where: str) -> Mapping[str, Any]:
+def _mapping(row: tuple[bytes, list[str] | None], where: str, kind: str) -> Mapping[str, Any]:
     try:
         line = row[0].decode("utf-8").rstrip("\r\n")
     except UnicodeDecodeError:
         raise TensorMTError(f"{where}: not UTF-8 text") from None
-    return json_line(line, where) if row[1] is None else split_row(line, row[1], where)
+    if row[1] is None:
+        return json_line(line, where)
+    cells = split_csv(line, where) if kind == ".csv" else line.split("\t")
+    return pair_cells(cells, row[1], where)
 
 
 def sample_rows(shard: Shard, columns: Columns, most: int) -> tuple[list[Record], int]:
@@ -231,7 +194,7 @@ def sample_rows(shard: Shard, columns: Columns, most: int) -> tuple[list[Record]
     for line in _lines(shard, columns, None):
         seen, size = seen + 1, size + len(line[0])  # type: ignore[index]
         try:
-            found.append(_record(line, columns, ""))
+            found.append(_record(line, columns, "", shard.suffix))
         except TensorMTError:
             continue
         if len(found) >= most:

@@ -1,11 +1,11 @@
-"""Shards: parts of Parquet, JSONL and TSV files, each of which is read by one worker.
+"""Shards: parts of Parquet, JSONL, TSV and CSV files, each of which is read by one worker.
 
     shards = cut_files(find_files(["data/", "s3://bucket/part-*.parquet"]), size=16 << 20)
 
 Parquet files are split between row groups, and within large ones by rows; text files are split by
 bytes: a shard has the lines that start in it, so every line belongs to exactly one shard. A `.gz`
-file is one shard. Paths are those of fsspec. Shards depend on the files and the requested size
-only, not on the number of workers.
+or CSV file, whose rows may contain line breaks, is one shard. Paths are those of fsspec. Shards
+depend on the files and the requested size only, not on the number of workers.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tensormt.data.fsspec_io import BLOCK, filesystem, open_input, reading_error
 from tensormt.data.parquet_splits import split_file
 from tensormt.errors import TensorMTError
 
-KINDS = (".parquet", ".jsonl", ".tsv")
+KINDS = (".parquet", ".jsonl", ".tsv", ".csv")
 
 
 class Shard(NamedTuple):
@@ -52,7 +52,7 @@ class Shard(NamedTuple):
 
     @property
     def suffix(self) -> str:
-        """The format: .parquet, .jsonl or .tsv."""
+        """The format: .parquet, .jsonl, .tsv or .csv."""
         return suffix(self.path)
 
 
@@ -128,7 +128,7 @@ _Span = tuple[int, int, int, int, "int | None", "int | None"]
 
 
 def _bytes(path: str, whole: int, size: int) -> list[_Span]:
-    if path.endswith(".gz"):
+    if path.endswith(".gz") or suffix(path) == ".csv":
         return [(0, 1 << 62, whole, 0, None, None)]
     number = max(1, round(whole / size))
     edges = [whole * k // number for k in range(number + 1)]
@@ -140,7 +140,7 @@ def row_location(shard: Shard, index: int) -> str:
 
     Lines before the shard are counted by this function, not when files are split.
     """
-    if shard.suffix == ".parquet":
+    if shard.suffix in (".parquet", ".csv"):
         return f"{shard.path}, row {shard.first + index + 1}"
     before, left = 0, shard.start
     with open_input(shard.path) as file:

@@ -33,6 +33,7 @@ RULES = ("sentence", "blank", "newdoc", "sent_id")
 
 _ROW = re.compile(r"[0-9]+(?:[-.][0-9]+)?\t[^\t]+\t(?:[^\t]*\t){6}")
 _TOTAL = re.compile(r"#\s*segments\s*=\s*([0-9]+)\s*")
+_MAX_TOTAL = 10**7  # of segments that a file may announce
 _ID = re.compile(r"#\s*sent_id\s*=\s*(.*\S)\s*")
 _NEW = re.compile(r"#\s*new(?:doc|par)\b")
 _LAST_NUMBER = re.compile(r"[^0-9]*[0-9]+$")
@@ -113,6 +114,11 @@ def _groups(blocks: list[SentenceBlock], path: str, segments: str) -> list[list[
     """The sentences of every segment."""
     total = blocks[0].found(_TOTAL) if blocks else None
     if total:
+        if len(total[1]) > len(str(_MAX_TOTAL)) or int(total[1]) > _MAX_TOTAL:
+            raise TensorMTError(
+                f"{files.display_name(path)}, line {blocks[0].first}: {total[1][:40]} segments, "
+                f"expected at most {_MAX_TOTAL:,}"
+            )
         return _numbered(blocks, int(total[1]), path)
     blocks = [block for block in blocks if any(line[0] != "#" for line in block.lines)]
     if segments == "sentence":
@@ -154,9 +160,10 @@ def _numbered(blocks: list[SentenceBlock], total: int, path: str) -> list[list[S
         if all(line[0] == "#" for line in block.lines):
             continue
         number = _sent_id(block, path)
-        if not number.isdecimal() or not 1 <= int(number) <= total:
+        decimal = number.isdecimal() and len(number) <= len(str(total))
+        if not decimal or not 1 <= int(number) <= total:
             raise TensorMTError(
-                f"{files.display_name(path)}, line {block.first}: sent_id {number!r} is not a "
+                f"{files.display_name(path)}, line {block.first}: sent_id {number[:40]!r} is not a "
                 f"number from 1 to {total}, the number of segments at the beginning of the file"
             )
         groups[int(number) - 1].append(block)
@@ -167,7 +174,7 @@ def _counted(blocks: list[SentenceBlock], path: str, counts: str) -> list[list[S
     """Segments with the numbers of sentences in a file, one per line."""
     sizes = []
     for number, line in enumerate(files.lines(counts), 1):
-        if not line.strip().isdecimal():
+        if not line.strip().isdecimal() or len(line.strip()) > len(str(_MAX_TOTAL)):
             raise TensorMTError(
                 f"{files.display_name(counts)}, line {number}: expected the number of sentences "
                 f"of a segment, got {line[:40]!r} (or use one of {', '.join(RULES)})",

@@ -7,9 +7,10 @@
     metric-scores/LP/NAME-REF.seg.score     REF: references joined by '.', 'all', or 'src' for none
     …/….sys.score                           system <tab> score of the system
 
-LP is a language pair such as zh-en. A reference that metrics use is not a system; other references
-are systems if they are among the outputs (human translations that WMT ranks with the systems).
-Scores are written in the same format, which mt-metrics-eval reads.
+LP is a language pair such as zh-en: metrics compare texts in the second language. Human outputs
+(those with the name of a reference, and the post-edited `synthetic_ref` of WMT 2023) are no
+systems; WMT's tables leave them out. Higher scores are better in all files. Scores are written in
+the same format, which mt-metrics-eval reads.
 """
 
 from __future__ import annotations
@@ -28,6 +29,15 @@ from tensormt.segments import Segments
 
 # The line of a system that has no output for a segment.
 NO_OUTPUT = "[No translation supplied]"
+# Human outputs that do not have the name of a reference.
+HUMAN_OUTPUTS = ("synthetic_ref",)
+# Standard references of the WMT metrics tasks that are not the first by name (mt-metrics-eval).
+STANDARD_REFERENCES = {
+    "wmt21.news": {"en-de": "refC", "zh-en": "refB"},
+    "wmt21.tedtalks": {"zh-en": "refB"},
+    "wmt22": {"cs-en": "refB", "en-cs": "refB"},
+    "wmt23": {"en-he": "refB", "he-en": "refB"},
+}
 
 
 @dataclass(frozen=True)
@@ -38,6 +48,7 @@ class WMTSet:
         pair: Language pair.
         test: Segments of S systems, with documents and human scores.
         references: Names of the references that are used.
+        human_outputs: Names of human outputs that were left out.
         stored: Segment scores by metric, float64 [S,N]; NaN: missing.
         human_systems: Published system scores by human score, float64 [S].
         stored_systems: Published system scores by metric, float64 [S].
@@ -46,6 +57,7 @@ class WMTSet:
     pair: str
     test: Segments
     references: list[str]
+    human_outputs: list[str]
     stored: dict[str, np.ndarray]
     human_systems: dict[str, np.ndarray]
     stored_systems: dict[str, np.ndarray]
@@ -56,16 +68,52 @@ def language_pairs(folder: str | Path) -> list[str]:
     return sorted(path.name for path in (_part(folder, "system-outputs")).iterdir())
 
 
+def target_language(pair: str) -> str:
+    """Return the language of the outputs of a language pair.
+
+    >>> target_language("en-de"), target_language("en-zh_TW")
+    ('de', 'zh')
+    """
+    return pair.rpartition("-")[2].partition("_")[0]
+
+
+def standard_reference(folder: str | Path, pair: str, names: Sequence[str]) -> str:
+    """Return the reference that WMT used for a language pair.
+
+    Args:
+        folder: Folder of the test set; its name starts with that of the test set, such as wmt23.
+        pair: Language pair.
+        names: Names of the references of the pair.
+
+    Returns:
+        The reference of WMT's list; for other test sets and pairs the first by name.
+
+    >>> standard_reference("data/wmt23", "he-en", ["refA", "refB"])
+    'refB'
+    """
+    name = Path(folder).resolve().name
+    known = (pairs for test, pairs in STANDARD_REFERENCES.items() if name.startswith(test))
+    listed = next(known, {}).get(pair, "")
+    return listed if listed in names else min(names)
+
+
 def read_folder(
-    folder: str | Path, pair: str, references: Sequence[str] = (), stored: bool = True
+    folder: str | Path,
+    pair: str,
+    references: Sequence[str] = (),
+    stored: bool = True,
+    *,
+    human_outputs: bool = False,
 ) -> WMTSet:
     """Read a language pair of a test set's folder.
 
     Args:
         folder: Folder of one test set in the layout of this module.
         pair: Language pair.
-        references: References to use; empty: the first one by name, such as refA.
+        references: References to use; empty: the one that WMT used (`standard_reference`).
         stored: Whether scores of metrics are read.
+        human_outputs: Whether human outputs are systems like the others; references that are used
+            never are.
 
     Raises:
         TensorMTError: If a file is missing, or files do not align.
@@ -75,14 +123,16 @@ def read_folder(
     texts = _texts(_part(folder, "references"), f"{pair}.", "target", count)
     if not texts:
         raise TensorMTError(f"{folder}: no reference of {pair}, expected {pair}.refA.txt")
-    used = list(references) or sorted(texts)[:1]
+    used = list(references) or [standard_reference(folder, pair, list(texts))]
     for name in used:
         if name not in texts:
             raise TensorMTError(
                 f"{folder} has no reference {name!r} of {pair}: use {', '.join(sorted(texts))}"
             )
     outputs = _texts(_part(folder, "system-outputs") / pair, "", "hypothesis", count)
-    systems = sorted(name for name in outputs if name not in used)
+    by_people = [name for name in sorted(outputs) if name in texts or name in HUMAN_OUTPUTS]
+    without = used if human_outputs else by_people
+    systems = sorted(name for name in outputs if name not in without)
     if len(systems) < 2:
         raise TensorMTError(f"{folder}: {len(systems)} systems of {pair}, at least 2 are needed")
     human = {
@@ -113,7 +163,8 @@ def read_folder(
     none = np.full((len(systems), count), math.nan)
     of_systems = {name: table[:, 0] for name, table in found["sys"].items()}
     segments = {name: found["seg"].get(name, none) for name in (*found["seg"], *found["sys"])}
-    return WMTSet(pair, test, used, segments, published, of_systems)
+    left_out = [name for name in by_people if name in without and name not in used]
+    return WMTSet(pair, test, used, left_out, segments, published, of_systems)
 
 
 def write_scores(

@@ -14,7 +14,8 @@ import torch
 from torch import Tensor
 
 from tensormt.errors import TensorMTError
-from tensormt.metaeval.checks import TABLE, broadcast_scores, check_arguments
+from tensormt.metaeval.checks import TABLE, broadcast_scores, check_arguments, common_shape
+from tensormt.metaeval.correlation import unit_scale
 
 # Maximum number of pairs that are sorted: each takes about 80 bytes.
 MAX_PAIRS = 1 << 25
@@ -39,7 +40,8 @@ def calibrated_accuracy(
             pair are left out of the mean over groups.
 
     Returns:
-        Accuracy and the smallest threshold ε that reaches it, both float64 [...].
+        Accuracy and the smallest threshold ε that reaches it, both float64 [...]; NaN where no
+        group has a pair.
 
     Raises:
         TensorMTError: If the shapes do not match, or the groups have too many pairs.
@@ -53,6 +55,10 @@ def calibrated_accuracy(
     human, metric, weights = broadcast_scores(human, metric, mask)
     weights = weights.to(torch.int64)
     items = human.shape[-1]
+    if items < 2:
+        shape = common_shape(human.shape[:-2], () if times is None else times.shape[:-1])
+        none = human.new_full(shape, torch.nan, dtype=torch.float64)
+        return none, none.clone()
     if human.shape[-2] * items * (items - 1) // 2 > MAX_PAIRS:
         raise TensorMTError(
             f"{human.shape[-2]} groups of {items} items have too many pairs for tie calibration:"
@@ -87,9 +93,11 @@ def calibrated_accuracy(
     right[..., 0] = right[..., 0].masked_fill(zero_run, -torch.inf)
     best = right.amax(dim=-1)
     # Sums in a different order differ in the last digits, so equality is tested with a tolerance.
-    tolerance = 1e-12 * share.sum(dim=(-2, -1))
-    size = torch.where(right < (best - tolerance)[..., None], torch.inf, size)
-    return best / share.sum(dim=(-2, -1)), size.amin(dim=-1)
+    total = share.sum(dim=(-2, -1))
+    size = torch.where(right < (best - 1e-12 * total)[..., None], torch.inf, size)
+    epsilon = size.amin(dim=-1).masked_fill(total == 0, torch.nan)
+    # Rounding errors of the sums must not lead above 1.
+    return (best / total).clamp(max=1.0), epsilon
 
 
 def pair_outcomes(human: Tensor, metric: Tensor, epsilon: Tensor | float = 0.0) -> Tensor:
@@ -117,7 +125,6 @@ def _pair_differences(metric: Tensor, i: Tensor, j: Tensor) -> Tensor:
 
     Differences that are mathematically equal (0.3 - 0.1 and 0.2 - 0) are then equal.
     """
-    metric = metric.to(torch.float64)
-    largest = metric.nan_to_num(posinf=0.0, neginf=0.0).abs().amax(dim=(-2, -1), keepdim=True)
-    unit = torch.ldexp(torch.ones_like(largest), torch.frexp(largest).exponent - 32)
-    return ((metric[..., i] - metric[..., j]) / unit).round() * unit
+    scaled, exponent = unit_scale(metric.to(torch.float64), -2, -1)
+    gap = ((scaled[..., i] - scaled[..., j]) * 2.0**32).round() / 2.0**32
+    return torch.ldexp(gap, exponent)

@@ -64,7 +64,7 @@ check_arguments = validate(
 )
 
 
-def _common_shape(*shapes: Sequence[int]) -> tuple[int, ...]:
+def common_shape(*shapes: Sequence[int]) -> tuple[int, ...]:
     """Return the shape to which all shapes broadcast; RuntimeError if there is none."""
     return tuple(torch.broadcast_shapes(*shapes))  # type: ignore[no-untyped-call]
 
@@ -81,7 +81,7 @@ def broadcast_scores(
     try:
         if len({shape[-1] if shape else 0 for shape in shapes}) > 1 or not x.shape[-1]:
             raise RuntimeError
-        shape = _common_shape(*shapes)
+        shape = common_shape(*shapes)
     except RuntimeError:
         raise TensorMTError(
             f"scores of shapes {_show(shapes)}: expected the same items, at least one, in the last"
@@ -113,7 +113,7 @@ def check_tables(
                 )
             leading.append(times.shape[:-1])
     try:
-        _common_shape(*leading)
+        common_shape(*leading)
     except RuntimeError:
         raise TensorMTError(
             f"leading dimensions {_show(leading)} of scores and weights do not broadcast"
@@ -125,7 +125,7 @@ def full_mask(x: Tensor, mask: Tensor | None) -> Tensor:
     if mask is None:
         return torch.ones(x.shape, dtype=torch.bool, device=x.device)
     try:
-        return mask.expand(_common_shape(x.shape, mask.shape))
+        return mask.expand(common_shape(x.shape, mask.shape))
     except RuntimeError:
         raise TensorMTError(
             f"a mask of shape {list(mask.shape)} for scores of shape {list(x.shape)}"

@@ -6,6 +6,7 @@ from typing import Any
 
 from tensormt.data.tables import text_table
 from tensormt.metaeval.config import PairwiseTest, Row
+from tensormt.metaeval.judged_sets import JudgedSet
 from tensormt.metaeval.wmt_tables import WMTTable
 
 
@@ -20,6 +21,8 @@ def format_number(value: float | None, form: str = ".3f") -> str:
 
 def _cell(row: Row) -> str:
     text = format_number(row.value)
+    if math.isnan(row.value):
+        return text
     if row.low is not None:
         text += f" [{format_number(row.low)}, {format_number(row.high)}]"
     if row.p is not None:
@@ -27,6 +30,19 @@ def _cell(row: Row) -> str:
     if row.epsilon is not None:
         text += f" (ε {row.epsilon:.3g})"
     return text
+
+
+def _head(row: Row) -> str:
+    """Name the human score, the level, and below system level the items that are compared."""
+    unit = "documents" if row.level == "document" else "segments"
+    groups = {
+        "segment": f"grouped by {unit[:-1]}",
+        "system": "grouped by system",
+        "pooled": f"pairs of all {unit} together",
+        "none": "all outputs together",
+    }
+    text = f"{row.human}, {row.level} level"
+    return text if row.grouping is None else f"{text}, {groups[row.grouping]}"
 
 
 def _groups(rows: Sequence[Row], key: Callable[[Row], tuple[str, ...]]) -> Iterator[list[Row]]:
@@ -40,16 +56,17 @@ def _groups(rows: Sequence[Row], key: Callable[[Row], tuple[str, ...]]) -> Itera
 def tables_by_metric(rows: Sequence[Row]) -> str:
     """Format one table per human score and level, with metrics as rows and statistics as columns.
 
-    >>> print(tables_by_metric([Row("bleu", "", "fluency", "system", "pearson", 0.5)]))
-    fluency, system level  pearson
-    bleu                     0.500
+    >>> row = Row("bleu", "", "fluency", "segment", "pearson", 0.5, grouping="segment")
+    >>> print(tables_by_metric([row]))
+    fluency, segment level, grouped by segment  pearson
+    bleu                                          0.500
     """
     parts = []
-    for group in _groups(rows, lambda row: (row.human, row.level)):
+    for group in _groups(rows, lambda row: (_head(row),)):
         names = list(dict.fromkeys(row.metric for row in group))
         statistics = list(dict.fromkeys(row.statistic for row in group))
         cells = {(row.metric, row.statistic): _cell(row) for row in group}
-        lines = [[f"{group[0].human}, {group[0].level} level", *statistics]]
+        lines = [[_head(group[0]), *statistics]]
         lines += [[name, *(cells[name, s] for s in statistics)] for name in names]
         parts.append(text_table(lines))
     return "\n\n".join(parts)
@@ -67,11 +84,11 @@ def tables_by_order(rows: Sequence[Row]) -> str:
     2                               0.200
     """
     parts = []
-    for group in _groups(rows, lambda row: (row.human, row.level, row.statistic)):
+    for group in _groups(rows, lambda row: (_head(row), row.statistic)):
         cells = {_split_order(row.metric): _cell(row) for row in group}
         names = list(dict.fromkeys(name for name, _ in cells))
         orders = sorted({n for _, n in cells if n})
-        lines = [[f"{group[0].human}, {group[0].level} level, {group[0].statistic}", *names]]
+        lines = [[f"{_head(group[0])}, {group[0].statistic}", *names]]
         lines += [[str(n), *(cells.get((name, n), "") for name in names)] for n in orders]
         if any(not n for _, n in cells):
             lines.append(["no order", *(cells.get((name, 0), "") for name in names)])
@@ -90,23 +107,59 @@ def format_pairwise_tests(tests: Sequence[PairwiseTest]) -> str:
 
     >>> test = PairwiseTest("bleu", "stm", "fluency", "system", "pearson", -0.25, 0.04)
     >>> print(format_pairwise_tests([test]))
-    pair          human   level  statistic  difference       p
-    bleu - stm  fluency  system    pearson      -0.250  0.0400
+    pair          human   level  grouping  statistic  difference       p
+    bleu - stm  fluency  system         –    pearson      -0.250  0.0400
     """
     both = any(test.p_corrected not in (None, test.p) for test in tests)
-    lines = [["pair", "human", "level", "statistic", "difference", "p"]]
+    lines = [["pair", "human", "level", "grouping", "statistic", "difference", "p"]]
     lines[0] += ["p (corrected)"] if both else []
     for test in tests:
-        pair = [f"{test.first} - {test.second}", test.human, test.level, test.statistic]
+        pair = [f"{test.first} - {test.second}", test.human, test.level, test.grouping or "–"]
         p_values = [test.p, *([test.p_corrected] if both else [])]
         lines.append(
             [
                 *pair,
+                test.statistic,
                 format_number(test.difference, "+.3f"),
                 *(format_number(p, ".4f") for p in p_values),
             ]
         )
     return text_table(lines)
+
+
+def set_notes(sets: Sequence[JudgedSet]) -> list[str]:
+    """Say which references, human scores and outputs of each language pair were used.
+
+    Args:
+        sets: Judged sets; those whose references have no names are left out.
+
+    Returns:
+        One sentence per set.
+    """
+    notes = []
+    for own in sets:
+        if not own.references:
+            continue
+        human = own.human_name.removeprefix(f"{own.name}, ")
+        text = f"{own.name}: {len(own.systems)} systems, {' and '.join(own.references)}, {human}"
+        if own.human_outputs:
+            text += f"; human outputs left out: {', '.join(own.human_outputs)}"
+        notes.append(text)
+    return notes
+
+
+def sets_json(sets: Sequence[JudgedSet]) -> list[dict[str, Any]]:
+    """Return name, human score, references and systems of judged sets for JSON."""
+    return [
+        {
+            "name": own.name,
+            "human": own.human_name,
+            "references": list(own.references),
+            "systems": list(own.systems),
+            "human_outputs_left_out": list(own.human_outputs),
+        }
+        for own in sets
+    ]
 
 
 def wmt_table_rows(table: WMTTable) -> list[list[str]]:
@@ -136,6 +189,7 @@ def wmt_table_json(table: WMTTable) -> dict[str, Any]:
     """Return a WMT table for JSON, with one-sided p-values (row better than column)."""
     return {
         "metrics": table.metrics,
+        "not_in_every_pair": list(table.partial),
         "tasks": [
             {
                 "name": task.name,

@@ -1,7 +1,8 @@
-"""Test sets with human scores for a meta-evaluation: segments, score files, folders of WMT.
+"""Test sets with human scores for a meta-evaluation, from segments or score files.
 
 Each source gives a list of `JudgedSet`, one for every human score. It holds the human scores, the
 scores of the metrics that an evaluator computes, and metric scores that other tools have stored.
+Folders of WMT are read by `tensormt.metaeval.wmt_sets`.
 """
 
 from __future__ import annotations
@@ -11,15 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from tensormt.data.human_scores import align_scores, read_documents
-from tensormt.data.wmt import WMTSet, language_pairs, read_folder, write_scores
 from tensormt.errors import TensorMTError
-from tensormt.evaluator import Evaluator
-from tensormt.metaeval.scores import Scores, evaluate_metrics
+from tensormt.metaeval.scores import Scores
 from tensormt.segments import Segments
 
 
@@ -35,6 +33,8 @@ class JudgedSet:
         documents: Number of each segment's document, int64 [N], and the number of documents D.
         systems: Names of the systems.
         human_systems: Published human scores of systems, float64 [S]; None: the means of segments.
+        references: Names of the references, where they have names.
+        human_outputs: Names of human outputs that were left out.
 
     >>> human = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
     >>> scores = Scores("bleu", "BLEU", human / 10)
@@ -49,6 +49,8 @@ class JudgedSet:
     documents: tuple[Tensor, int]
     systems: list[str]
     human_systems: Tensor | None = None
+    references: Sequence[str] = ()
+    human_outputs: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -136,93 +138,6 @@ def judged_sets_from_segments(
         )
         for score, table in selection.human_tables(segments).items()
     ]
-
-
-def judged_sets_from_folder(
-    folder: str,
-    evaluator: Evaluator,
-    selection: Selection,
-    *,
-    pairs: Sequence[str] = (),
-    references: Sequence[str] = (),
-    stored: Sequence[str] | None = None,
-    write_to: str | None = None,
-    prefixed: bool = True,
-) -> list[list[JudgedSet]]:
-    """Read the judged sets of language pairs from a folder in the layout of mt-metrics-eval.
-
-    Args:
-        folder: The folder.
-        evaluator: Metrics that are computed.
-        selection: Which systems and human scores are used.
-        pairs: Language pairs; empty: all.
-        references: Names of references; empty: the first by name.
-        stored: Names of stored metrics that are used; None: all, ["none"]: none.
-        write_to: Folder to which computed scores are written in the same layout.
-        prefixed: Whether names of human scores start with the language pair.
-
-    Returns:
-        For each language pair, one set per human score.
-
-    Raises:
-        TensorMTError: If a file, pair, reference or stored metric is missing; nothing is scored
-            then.
-    """
-    chosen = list(pairs) or language_pairs(folder)
-    sets = [read_folder(folder, pair, references, stored != ["none"]) for pair in chosen]
-    for read in sets:
-        for name in set(stored or ()) - set(read.stored) - {"none"}:
-            known = ", ".join(read.stored) or "none"
-            raise TensorMTError(f"{folder} has no scores of {name!r} for {read.pair}: {known}")
-    found = []
-    for read in sets:
-        test = selection.select(read.test)
-        metrics = evaluate_metrics(evaluator, test)
-        if write_to:
-            target = Path(write_to) / read.pair if len(sets) > 1 else Path(write_to)
-            _write(target, read, test, metrics)
-        rows = [k for k, name in enumerate(read.test.systems) if name not in selection.without]
-        wanted = [name for name in read.stored if stored is None or name in stored]
-        metrics += [_stored_scores(read, name, rows) for name in wanted]
-        human_systems = {
-            name: _published(own, read.test.human[name], rows)
-            for name, own in read.human_systems.items()
-        }
-        prefix = f"{read.pair}, " if len(sets) > 1 and prefixed else ""
-        found.append(
-            judged_sets_from_segments(
-                read.pair, test, metrics, selection, prefix=prefix, human_systems=human_systems
-            )
-        )
-    return found
-
-
-def _stored_scores(read: WMTSet, name: str, rows: list[int]) -> Scores:
-    """Return the scores of a stored metric for the selected systems."""
-    table = read.stored[name]
-    published = _published(read.stored_systems.get(name), table, rows)
-    return Scores(name, name, torch.from_numpy(table[rows]), published=published)
-
-
-def _published(systems: np.ndarray | None, segments: np.ndarray, rows: list[int]) -> Tensor | None:
-    """Return published scores of the selected systems; None if they are means of segments [S,N].
-
-    Means of segments can be resampled and tested segment by segment, published scores cannot.
-    """
-    if systems is None:
-        return None
-    own = torch.from_numpy(segments).nanmean(dim=1)
-    if torch.allclose(torch.from_numpy(systems), own, rtol=1e-6, atol=1e-9, equal_nan=True):
-        return None
-    return torch.from_numpy(systems[rows])
-
-
-def _write(folder: Path, read: WMTSet, test: Segments, metrics: Sequence[Scores]) -> None:
-    for own in metrics:
-        tables = {"seg": own.segments, "sys": own.systems()[:, None]}
-        for level, table in tables.items():
-            by_system = dict(zip(test.systems, table.tolist(), strict=True))
-            write_scores(folder, own.name, read.references, by_system, level)
 
 
 def judged_sets_from_score_files(

@@ -150,7 +150,7 @@ def _ratio(above: Tensor, below: Tensor) -> Tensor:
 def _tau_b(pairs: PairCounts) -> Tensor:
     left = (pairs.ordered + pairs.human_ties).to(torch.float64)
     right = (pairs.ordered + pairs.metric_ties).to(torch.float64)
-    return pairs.balance / left.sqrt() / right.sqrt()
+    return (pairs.balance / left.sqrt() / right.sqrt()).clamp(-1.0, 1.0)  # of rounding errors
 
 
 # Statistics that are functions of pair counts; see the module.
@@ -279,6 +279,8 @@ def accuracy(human: Tensor, metric: Tensor, mask: Tensor | None = None) -> Tenso
 
 def _distinct(values: Tensor, present: Tensor) -> Tensor:
     """Count the distinct values of the present items, int64 [...]."""
-    ordered = values.to(torch.float64).masked_fill(~present, torch.inf).sort(dim=-1).values
+    values = values.to(torch.float64)
+    smallest = values.masked_fill(~present, torch.inf).amin(dim=-1, keepdim=True)
+    ordered = values.where(present, smallest).sort(dim=-1).values
     count = (ordered[..., 1:] != ordered[..., :-1]).sum(dim=-1) + 1
-    return count - (~present).any(dim=-1).to(torch.int64)
+    return count * present.any(dim=-1)

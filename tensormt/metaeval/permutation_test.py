@@ -302,7 +302,10 @@ def _sums_of_pairs(
         if grouping != "pooled":
             share = share / used.sum(dim=-1, keepdim=True).clamp(min=1)
         terms = right * (share / share.sum())
-        return _Sums(terms.flatten(1)[:, None, :, None], lambda sums: sums[..., 0, 0])
+        # Rounding errors of the sum must not lead above 1.
+        return _Sums(
+            terms.flatten(1)[:, None, :, None], lambda sums: sums[..., 0, 0].clamp(max=1.0)
+        )
     product = by_human.sign() * (x[..., i] - x[..., j]).sign()
     human_tie, metric_tie = by_human == 0, x[..., i] == x[..., j]
     kinds = (

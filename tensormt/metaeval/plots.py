@@ -47,6 +47,11 @@ def save_plots(sets: Sequence[JudgedSet], table: WMTTable | None, folder: Path) 
     return files
 
 
+def _label(scores: Scores) -> str:
+    """Return the name of a metric, with a minus sign if its scores are negated."""
+    return f"−{scores.name}" if scores.negated else scores.name
+
+
 def _scatter(figure: Any, judged: JudgedSet, scores: Scores) -> Any:
     """Plot the systems and the segments of one metric and one human score."""
     above, below = figure.subplots(2, 1)
@@ -63,7 +68,7 @@ def _scatter(figure: Any, judged: JudgedSet, scores: Scores) -> Any:
     )  # fmt: skip
     below.set_title("segments")
     for axes in (above, below):
-        axes.set_xlabel(scores.name)
+        axes.set_xlabel(_label(scores))
         axes.set_ylabel(judged.human_name)
     return figure
 
@@ -78,7 +83,7 @@ def _matrix(figure: Any, judged: JudgedSet) -> Any:
         tables[None].expand(len(tables), -1, -1),
         present[:, None] & present[None],
     )
-    names = [judged.human_name, *(scores.name for scores in judged.metrics)]
+    names = [judged.human_name, *(_label(scores) for scores in judged.metrics)]
     axes = figure.subplots()
     figure.colorbar(axes.imshow(table.numpy(), vmin=-1, vmax=1, cmap="RdBu"))
     axes.set_xticks(range(len(names)), names, rotation=60, ha="right", fontsize=7)

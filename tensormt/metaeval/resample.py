@@ -21,6 +21,7 @@ from torch import Tensor
 from tensormt.data.coercion import as_list
 from tensormt.errors import TensorMTError
 from tensormt.metaeval.checks import MAX_RESAMPLES, check_arguments, check_tables
+from tensormt.metaeval.correlation import unit_scale
 from tensormt.validation import function, integer, number, on_device, one_of, optional, validate
 
 # Human and metric scores of R tables, float64 [R,S,N] both -> the statistic of each [R].
@@ -325,7 +326,8 @@ def standardize(scores: Tensor, present: Tensor) -> Tensor:
     tensor([[-1.,  1.]])
     """
     count = present.sum()
-    centred = scores - scores.masked_fill(~present, 0.0).sum() / count
-    spread = (centred.masked_fill(~present, 0.0).square().sum() / count).sqrt()
-    scaled = torch.where(spread > 0, centred / spread, torch.zeros_like(centred))
-    return scaled.masked_fill(~present, torch.nan)
+    scaled, _ = unit_scale(scores.masked_fill(~present, 0.0), -2, -1)
+    centred = (scaled - scaled.sum() / count).masked_fill(~present, 0.0)
+    spread = (centred.square().sum() / count).sqrt()
+    centred = torch.where(spread > 0, centred / spread, torch.zeros_like(centred))
+    return centred.masked_fill(~present, torch.nan)

@@ -15,10 +15,9 @@ import torch
 from torch import Tensor
 
 from tensormt.corrections import correct_p_values
-from tensormt.errors import TensorMTError
 from tensormt.metaeval.analytic_tests import correlation_test, williams
 from tensormt.metaeval.calibration import calibrated_accuracy
-from tensormt.metaeval.config import SPA, Config, PairwiseTest, Row, check_config
+from tensormt.metaeval.config import SPA, Config, PairwiseTest, Row, check_config, check_test
 from tensormt.metaeval.grouping import correlate_systems, group
 from tensormt.metaeval.judged_sets import JudgedSet
 from tensormt.metaeval.permutation_test import (
@@ -56,8 +55,8 @@ class MetaEvaluation:
 
     @property
     def _grouping(self) -> str:
-        """The grouping at this level: there are no groups of systems."""
-        return "none" if self.level in ("system", "mean") else self.config.grouping
+        """The grouping at this level; all systems are compared with each other."""
+        return self.config.grouping_at(self.level) or "none"
 
     def value(
         self, scores: Scores, systems: Tensor | None = None, segments: Tensor | None = None
@@ -102,6 +101,7 @@ class MetaEvaluation:
             self.statistic,
             float(self.value(scores)),
             epsilon=self._epsilon(scores),
+            grouping=self.config.grouping_at(self.level),
         )
         if config.fisher and self._grouping == "none":
             human, metric = (side.flatten() for side in self._tables(scores))
@@ -134,7 +134,8 @@ class MetaEvaluation:
         human, metric = (group(side, self._grouping) for side in self._tables(scores))
         mask = ~(human.isnan() | metric.isnan())
         pooled = self._grouping == "pooled"
-        return float(calibrated_accuracy(human, metric, mask, pooled=pooled)[1])
+        epsilon = float(calibrated_accuracy(human, metric, mask, pooled=pooled)[1])
+        return None if math.isnan(epsilon) else epsilon
 
     def _tables(self, scores: Scores) -> tuple[Tensor, Tensor]:
         """Return the human and metric scores that the level compares."""
@@ -147,7 +148,7 @@ class MetaEvaluation:
         if self.statistic != "accuracy_ties" or self.level in ("system", "mean"):
             return human.numel()
         groups, items = group(human, self.config.grouping).shape
-        return groups * items * (items - 1) // 2
+        return max(1, groups * items * (items - 1) // 2)
 
     def pairwise_permutation(self, metrics: Sequence[Scores]) -> PairwisePermutation:
         """Test all pairs of metrics by permutation; metrics without scores at the level are NaN."""
@@ -181,11 +182,6 @@ class MetaEvaluation:
             return pairwise_permutation_tables(
                 human, tables, of_means, units or "both", **resampling
             )
-        if by_system and units not in (None, "systems"):
-            raise TensorMTError(
-                f"units {units!r}: a corpus score belongs to a system; use units 'systems',"
-                " or level 'mean' for means of segment scores"
-            )
         sides = [self._tables(scores) for scores in metrics]
         return pairwise_permutation(
             sides[0][0],
@@ -216,17 +212,12 @@ class MetaEvaluation:
                 self.statistic,
                 *result,
                 p_corrected,
+                self.config.grouping_at(self.level),
             )
             for (a, b), result, p_corrected in zip(pairs, found, corrected, strict=True)
         ]
 
     def _williams(self, first: Scores, second: Scores) -> tuple[float, float]:
-        if self.statistic != "pearson" or self._grouping != "none":
-            raise TensorMTError(
-                "Williams' test is for Pearson correlations of all items together: use the"
-                " statistic pearson and the grouping none, or the permutation test",
-                options="statistic grouping",
-            )
         human, one = self._tables(first)
         _, other = self._tables(second)
         if bool(one.isnan().all() or other.isnan().all()):
@@ -291,8 +282,10 @@ def pairwise_tests(sets: Sequence[JudgedSet], config: Config) -> list[PairwiseTe
         One test per human score, level, statistic and pair of metrics.
 
     Raises:
-        TensorMTError: If the configuration is not valid or a human score has no values.
+        TensorMTError: If the configuration is not valid, a human score has no values, or the test
+            is not for the statistics and levels.
     """
+    check_test(config)
     return [
         test
         for evaluation in meta_evaluations(sets, config)

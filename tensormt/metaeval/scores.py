@@ -7,11 +7,15 @@ their systems unless system scores were published too. At level "mean" the syste
 metric are means of segment scores, as WMT averages them. Documents are scored on the segments that
 have human scores, separately for each system. Systems are scored on all segments, because systems
 are compared with each other and the human scores of different systems may cover different segments.
+
+Higher scores are better, as in human scores and in score files of WMT: scores of error rates
+(`higher_is_better` is False) are negated, so that a good error rate correlates positively.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -19,6 +23,7 @@ from torch import Tensor
 from tensormt.evaluator import Evaluator
 from tensormt.kernels.kendall import round_for_ties
 from tensormt.metaeval.grouping import correlate, correlate_systems, document_means
+from tensormt.metric import Metric
 from tensormt.segments import Segments
 from tensormt.statistics import Statistics
 
@@ -36,6 +41,7 @@ class Scores:
         statistics: Statistics [S,N,K]; zero where there is no output. None: not known.
         score: Function of sums of statistics [...,K] that returns scores [...].
         published: System scores that came with a score file, float64 [S].
+        negated: Whether the scores are those of an error rate with the opposite sign.
 
     >>> Scores("m", "m", torch.tensor([[1.0, 3.0], [2.0, 5.0]])).systems().tolist()
     [2.0, 3.5]
@@ -47,6 +53,7 @@ class Scores:
     statistics: Tensor | None = None
     score: Callable[[Tensor], Tensor] | None = None
     published: Tensor | None = None
+    negated: bool = False
 
     def where(self, judged: Tensor) -> "Scores":
         """Return the scores of the outputs that have human scores, bool [S,N]."""
@@ -126,7 +133,7 @@ def evaluate_metrics(evaluator: Evaluator, segments: Segments) -> list[Scores]:
         segments: The test set; outputs that are None are left out.
 
     Returns:
-        The scores of each metric.
+        The scores of each metric; those of error rates are negated.
 
     >>> segments = Segments({"a": ["a cat sat"], "b": ["a dog"]}, [["a cat sat"]])
     >>> [bleu] = evaluate_metrics(Evaluator(["bleu:max_order=2"]), segments)
@@ -140,12 +147,19 @@ def evaluate_metrics(evaluator: Evaluator, segments: Segments) -> list[Scores]:
         Scores(
             name,
             signatures[name],
-            found.segments(name),
+            found.segments(name) if metric.higher_is_better else -found.segments(name),
             found.tables[name],
-            partial(metric.score, segment=False),
+            partial(_score_sums, metric),
+            negated=not metric.higher_is_better,
         )
         for name, metric in evaluator.metrics.items()
     ]
+
+
+def _score_sums(metric: Metric[Any], sums: Tensor) -> Tensor:
+    """Score sums of statistics [...,K] so that higher is better."""
+    scores = metric.score(sums, segment=False)
+    return scores if metric.higher_is_better else -scores
 
 
 def correlate_at(

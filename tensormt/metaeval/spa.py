@@ -8,8 +8,9 @@ of their segment scores. SPA measures how close the two p-values are:
 
 (Thompson, Mathur, Deutsch & Khayrallah 2024.) The inequality separates into one term per system:
 with loss_i = Σ_n (1 - e_n) x_in it is loss_i ≤ loss_j. One product, scores [S,N] @ signs [N,K],
-therefore serves all pairs of systems. Signs are drawn as in mt-metrics-eval. With K = 0 the normal
-approximation p_ij = Φ(-Σ d / √Σ d²) is used, which has no sampling noise.
+therefore serves all pairs of systems. Signs are drawn as in mt-metrics-eval, for the segments that
+have human scores. With K = 0 the normal approximation p_ij = Φ(-Σ d / √Σ d²) is used, which has no
+sampling noise.
 
 Sums that differ only by rounding count as equal, because MQM scores have many exact ties.
 """
@@ -22,6 +23,7 @@ from torch import Tensor
 
 from tensormt.errors import TensorMTError
 from tensormt.metaeval.checks import check_arguments, check_tables
+from tensormt.metaeval.correlation import unit_scale
 
 PERMUTATIONS = 1000
 SEED = 4
@@ -60,10 +62,11 @@ def pair_p_values(
     Returns:
         float64 [..., S(S-1)/2].
     """
+    if mask is not None:
+        scores = scores.masked_fill(~mask, 0.0)
+    scores, _ = unit_scale(scores, -2, -1)
     if mask is None or bool((mask.any(-2) == mask.all(-2)).all()):
         # All systems have the same segments, so sums of systems suffice.
-        if mask is not None:
-            scores = scores.masked_fill(~mask, 0.0)
         if signs is None:
             return normal_p_values(scores)
         return permutation_p_values(sign_losses(scores, signs), rounding_margin(scores))
@@ -173,9 +176,11 @@ def spa_resampled(
         float64 [R].
     """
     present = ~(human.isnan() | metric.isnan())
-    human, metric = (side.masked_fill(~present, 0.0) for side in (human, metric))
     size, count = human.shape
-    signs = _signs_for(human, permutations, seed)
+    # A resample is a new sequence of segments, so that its signs belong to places.
+    drawn = human if segments is None else torch.zeros_like(human)
+    signs = signs_for(drawn, permutations, seed)
+    human, metric = (side.masked_fill(~present, 0.0) for side in (human, metric))
     i, j = torch.triu_indices(size, size, offset=1, device=human.device)
     samples = len(
         segments if segments is not None else systems if systems is not None else human[:1]
@@ -193,11 +198,26 @@ def spa_resampled(
     return torch.stack(found)
 
 
-def _signs_for(human: Tensor, permutations: int, seed: int) -> Tensor | None:
-    """Return the signs of a table [S,N] on its device; None for the normal approximation."""
+def signs_for(human: Tensor, permutations: int, seed: int = SEED) -> Tensor | None:
+    """Draw the signs of the segments that have human scores.
+
+    Args:
+        human: Human scores [S,N]; NaN where there is no score.
+        permutations: Number of random sign changes K; 0: the normal approximation.
+        seed: Seed of the random numbers.
+
+    Returns:
+        float64 [K,N], 0 for segments without scores; None for the normal approximation.
+
+    >>> signs_for(torch.tensor([[1.0, torch.nan, 2.0]]), 1).tolist()
+    [[1.0, 0.0, 1.0]]
+    """
     if not permutations:
         return None
-    return random_signs(permutations, human.shape[1], seed).to(human.device)
+    judged = ~human.isnan().all(dim=0).cpu()
+    signs = torch.zeros((permutations, len(judged)), dtype=torch.float64)
+    signs[:, judged] = random_signs(permutations, int(judged.sum()), seed)
+    return signs.to(human.device)
 
 
 def spa_function(
@@ -215,7 +235,7 @@ def spa_function(
     """
     if len(human) < 2:
         raise TensorMTError("soft pairwise accuracy compares systems: at least 2 are needed")
-    signs = _signs_for(human, permutations, seed)
+    signs = signs_for(human, permutations, seed)
     known: dict[bytes, Tensor] = {}
 
     def spa(metric: Tensor) -> Tensor:

@@ -23,9 +23,9 @@ from tensormt.metaeval.spa import (
     normal_p_values,
     pair_p_values,
     permutation_p_values,
-    random_signs,
     rounding_margin,
     sign_losses,
+    signs_for,
     spa_function,
 )
 from tensormt.validation import one_of
@@ -91,7 +91,8 @@ def pairwise_permutation_spa(
         return table[..., columns] if table.shape[-1] > 1 else table
 
     tables = scored(torch.stack([standardize(own, present[0]) for own in metrics]))
-    signs = random_signs(permutations, human.shape[1])[:, columns.cpu()] if permutations else None
+    signs = signs_for(human, permutations)
+    signs = None if signs is None else signs[:, columns]
     expected = pair_p_values(scored(human), None, signs)
     reduce, p_values = _reduction(tables, signs)
     total, count = reduce(tables), len(metrics)

@@ -26,12 +26,15 @@ def order_option(spec: str) -> str | None:
     return next((key for key in ORDERS if key in known and key not in given), None)
 
 
-def sweep(specs: Sequence[str], orders: Sequence[int]) -> dict[str, Metric[Any]]:
+def sweep(
+    specs: Sequence[str], orders: Sequence[int], lang: str | None = None
+) -> dict[str, Metric[Any]]:
     """Make metrics at several orders.
 
     Args:
         specs: Metrics as on the command line.
         orders: Orders, depths or lengths; empty: every metric once, as it is.
+        lang: Language of the text, which sets tokenisers that specifications do not name.
 
     Returns:
         Metrics by name.
@@ -43,7 +46,7 @@ def sweep(specs: Sequence[str], orders: Sequence[int]) -> dict[str, Metric[Any]]
     for spec in specs:
         option = order_option(spec)
         if option is None or not orders:
-            found[spec] = make(spec)
+            found[spec] = make(spec, lang)
         else:
-            found |= {f"{spec}-{n}": make(spec, None, **{option: n}) for n in orders}
+            found |= {f"{spec}-{n}": make(spec, lang, **{option: n}) for n in orders}
     return found

@@ -11,6 +11,7 @@ are tested with the permutations of the tasks, added up.
     wmt24   for each language pair soft pairwise accuracy and acc_eq (WMT 2025 too)
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -72,10 +73,12 @@ class WMTTable:
     Args:
         metrics: Names of the metrics.
         tasks: The tasks.
+        partial: Names of metrics that are left out because not all language pairs have them.
     """
 
     metrics: list[str]
     tasks: list[Task]
+    partial: Sequence[str] = ()
 
     @property
     def average(self) -> Task:
@@ -128,11 +131,10 @@ def make_table(sets: Sequence[JudgedSet], kind: str, config: Config) -> WMTTable
     """
     if kind not in TABLES:
         raise TensorMTError(f"table {kind!r} is unknown: use one of {', '.join(TABLES)}")
-    common = [
-        metric.name
-        for metric in sets[0].metrics
-        if all(metric.name in (own.name for own in judged.metrics) for judged in sets)
-    ]
+    counts = Counter(
+        name for judged in sets for name in dict.fromkeys(own.name for own in judged.metrics)
+    )
+    common = [name for name, count in counts.items() if count == len(sets)]
     if len(common) < 2:
         raise TensorMTError(f"{len(common)} metrics in common: a table compares at least 2")
     sets = [
@@ -154,7 +156,7 @@ def make_table(sets: Sequence[JudgedSet], kind: str, config: Config) -> WMTTable
             lowest = -1.0 if statistic == "pearson" else 0.0
             name = f"{judged.name}, {level}: {_TITLES.get(statistic, statistic)}"
             tasks.append(Task(name, 1.0, lowest, found))
-    return WMTTable(common, tasks)
+    return WMTTable(common, tasks, [name for name in counts if name not in common])
 
 
 def _settings(statistic: str, config: Config) -> tuple[str, str | None]:

@@ -2,5 +2,6 @@
 
 from tensormt.parser.parser import Parser
 from tensormt.parser.registry import open_parser
+from tensormt.parser.tree_source import clear_parsers
 
-__all__ = ["Parser", "open_parser"]
+__all__ = ["Parser", "clear_parsers", "open_parser"]

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from tensormt.parser.model import Settings
-from tensormt.parser.network import number_types
+from tensormt.parser.network import WordFeatures
 from tensormt.parser.treebank import Example
 
 
@@ -40,7 +40,7 @@ class SpanCorpus:
         row = {word: i for i, word in enumerate(types)}
         bos, eos = len(types), len(types) + 1
         label = {name: i for i, name in enumerate(settings["labels"])}
-        self.word, self.chars = number_types(types, settings)
+        self.word, self.chars = WordFeatures(settings)(types)
         self.types = [torch.tensor([bos, *(row[w] for w in e.words), eos]) for e in examples]
         self.spans = [
             torch.tensor([(0, i, j, label[name]) for i, j, name in e.spans]) for e in examples

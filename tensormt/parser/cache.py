@@ -29,7 +29,7 @@ from tensormt.parser.registry import TextParser
 from tensormt.trees.batch import TreeBatch
 from tensormt.trees.sources import read_lines, write_lines
 
-_MAX_TREES = 100_000  # trees in memory
+_MAX_TREES = 20_000  # trees in memory, which take some 5 kB each
 _MAX_PAGES = 32  # pages in memory before they are merged
 _QUERY_KEYS = 500  # keys per query
 
@@ -44,6 +44,7 @@ class CachedParser:
         strict: Whether an unusable folder raises an error; otherwise it is ignored with a warning.
         timeout: Seconds to wait for a database that another process has locked.
         check_language: Whether `check_language` looks at texts.
+        memory: Trees in memory, which several objects with the same parser may share; None: own.
 
     Raises:
         TensorMTError: If the folder cannot be used and `strict` is set.
@@ -58,19 +59,19 @@ class CachedParser:
         strict: bool = True,
         timeout: float = 20,
         check_language: bool = True,
+        memory: TreeMemory | None = None,
     ) -> None:
         self.parser, self.progress, self.strict = parser, progress, strict
         self.timeout = timeout
         self._checks_language, self._first = check_language, True
         self.folder: Path | None = None if folder is None else Path(folder)
         self.parsed = 0
-        self._restart()
+        self._restart(memory)
         if folder is not None and strict:
             self._connection()
 
-    def _restart(self) -> None:
-        self._memory = _Memory(_MAX_TREES)
-        self._lock = threading.RLock()
+    def _restart(self, memory: TreeMemory | None = None) -> None:
+        self._memory = TreeMemory() if memory is None else memory
         self._database: sqlite3.Connection | None = None
         self._process = os.getpid()
 
@@ -87,7 +88,7 @@ class CachedParser:
     def __call__(self, lines: Sequence[str | None]) -> TreeBatch:
         """Return the trees of N segments; the tree of an empty or missing segment is empty."""
         texts = [line or "" for line in lines]
-        with self._lock:
+        with self._memory.lock:
             wanted = [text for text in dict.fromkeys(texts) if text not in self._memory]
             if self.folder is not None:
                 self._load_stored(wanted)
@@ -186,11 +187,16 @@ class CachedParser:
         return f"CachedParser({self.fingerprint}, {self.folder})"
 
 
-class _Memory:
-    """Trees by text, in pages (batches); the least recently used ones are dropped."""
+class TreeMemory:
+    """Trees by text, in pages (batches); the least recently used ones are dropped.
 
-    def __init__(self, most: int) -> None:
+    Args:
+        most: Number of trees that are kept.
+    """
+
+    def __init__(self, most: int = _MAX_TREES) -> None:
         self.most = most
+        self.lock = threading.RLock()
         self.place: OrderedDict[str, tuple[int, int]] = OrderedDict()  # text → page, row
         self.pages: dict[int, TreeBatch] = {}
         self.used: Counter[int] = Counter()  # number of cached rows of each page

@@ -14,17 +14,25 @@ import warnings
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from tensormt.errors import TensorMTError, TensorMTWarning
+from tensormt.options import describe
 from tensormt.text.words import script
 
-__all__ = ["LanguageCheck"]
+__all__ = ["LanguageCheck", "check_code"]
 
 _WORD = re.compile(r"[^\W\d_]+")
 _SAMPLE = 200  # texts that are looked at
 _MIN_LETTERS = 10
 _MIN_WORDS = 30
 _MAX_UNKNOWN = 0.3  # share of unknown words above which the language is doubted
+
+
+def check_code(lang: Any) -> None:
+    """Raise a TensorMTError unless a value may be the code of a language, or None."""
+    if lang is not None and not isinstance(lang, str):
+        raise TensorMTError(f"lang is {describe(lang)}, expected a code such as 'de'")
 
 
 @dataclass(frozen=True)

@@ -53,19 +53,25 @@ def character_vectors(model: Any, chars: Tensor, device: torch.device) -> Tensor
     return vectors
 
 
-def number_types(types: list[str], settings: Settings) -> tuple[Tensor, Tensor]:
-    """Return word ids int64 [U+2] and characters int64 [U+2,C], padded with 0.
+class WordFeatures:
+    """Converts words to word and character ids, by the settings of a model."""
 
-    The last two rows are the boundaries of a sentence.
-    """
-    word_ids = {word: i for i, word in enumerate(settings["words"])}
-    char_ids = {char: i for i, char in enumerate(settings["chars"])}
-    limit = settings["fix_len"]
-    word = [*(word_ids.get(word.lower(), 1) for word in types), 2, 3]
-    rows = [*([char_ids.get(char, 1) for char in word[:limit]] or [1] for word in types), [2], [3]]
-    width = max(len(row) for row in rows)
-    filled = [row + [0] * (width - len(row)) for row in rows]
-    return torch.tensor(word, device="cpu"), torch.tensor(filled, device="cpu")
+    def __init__(self, settings: Settings) -> None:
+        self.words = {word: i for i, word in enumerate(settings["words"])}
+        self.chars = {char: i for i, char in enumerate(settings["chars"])}
+        self.limit: int = settings["fix_len"]
+
+    def __call__(self, types: list[str]) -> tuple[Tensor, Tensor]:
+        """Return word ids int64 [U+2] and characters int64 [U+2,C], padded with 0.
+
+        The last two rows are the boundaries of a sentence.
+        """
+        chars, limit = self.chars, self.limit
+        word = [*(self.words.get(word.lower(), 1) for word in types), 2, 3]
+        rows = [*([chars.get(char, 1) for char in word[:limit]] or [1] for word in types), [2], [3]]
+        width = max(len(row) for row in rows)
+        filled = [row + [0] * (width - len(row)) for row in rows]
+        return torch.tensor(word, device="cpu"), torch.tensor(filled, device="cpu")
 
 
 class ConstituencyNetwork:
@@ -84,6 +90,7 @@ class ConstituencyNetwork:
         self, parser: Any, settings: Settings | None, device: torch.device, tagged: bool
     ) -> None:
         self.parser, self.settings, self.device = parser, settings, device
+        self.features = None if settings is None else WordFeatures(settings)
         self.model = parser.model.to(device).eval()
         labels = parser.transform.CHART.vocab.itos
         every = list(range(len(labels)))
@@ -101,9 +108,9 @@ class ConstituencyNetwork:
 
     def lexicon(self, types: list[str]) -> Lexicon:
         """Compute ids and character vectors of word types."""
-        if self.settings is None:
+        if self.features is None:
             return Lexicon(types)
-        word, chars = number_types(types, self.settings)
+        word, chars = self.features(types)
         vectors = character_vectors(self.model, chars, self.device)
         return Lexicon(types, word.to(self.device), vectors)
 

@@ -28,7 +28,7 @@ from tensormt.options import describe
 from tensormt.parser.char_features import known_scripts
 from tensormt.parser.decode import Forest
 from tensormt.parser.dependency import DependencyNetwork, join_sentences
-from tensormt.parser.language_check import LanguageCheck
+from tensormt.parser.language_check import LanguageCheck, check_code
 from tensormt.parser.network import ConstituencyNetwork
 from tensormt.text import sentences as splitting
 from tensormt.text.dictionary import Dictionary
@@ -43,6 +43,7 @@ CUBIC = 10**8  # largest words³ of a batch: 130 MB for the probabilities of spl
 DEFAULT = Path(__file__).with_name("english")
 LARGE = Path(__file__).with_name("english_large")
 UNIVERSAL = Path(__file__).with_name("ud")
+EMBEDDED = {"default": DEFAULT, "english": DEFAULT, "english-large": LARGE, "ud": UNIVERSAL}
 _RULES = validate(
     trusted=boolean,
     split=boolean,
@@ -137,6 +138,7 @@ class Parser:
             raise TensorMTError(
                 f"the name of a parser is 'default', 'ud' or a path, got {describe(name)}"
             )
+        check_code(lang)
         path, requested = _location(name, lang), lang
         where = resolve_device(device)
         network: AnyNetwork | Callable[[], AnyNetwork]
@@ -285,12 +287,10 @@ class Parser:
             return
         seen = self.language.scripts
         of_word = [letters_of(word) for word in words.strings]
-        unseen = torch.tensor([bool(name) and name not in seen for name in of_word])[ids]
-        lettered = torch.tensor([bool(name) for name in of_word])[ids]
-        owner = owners(lengths)
-        counts = torch.zeros(2, len(lengths)).index_add(
-            1, owner, torch.stack((unseen, lettered)).float()
-        )
+        kinds = [[bool(name) and name not in seen for name in of_word], [*map(bool, of_word)]]
+        # unseen letters, and letters at all, of every word and of every sentence
+        of_type = torch.tensor(kinds, dtype=torch.float32, device="cpu")
+        counts = of_type.new_zeros(2, len(lengths)).index_add(1, owners(lengths), of_type[:, ids])
         if bool((2 * counts[0] > counts[1]).any()):
             names = sorted({name for name in of_word if name and name not in seen})
             # without a number, so that the same warning is not printed for every batch
@@ -330,10 +330,9 @@ class Parser:
 
 def _location(name: str | PathLike[str], lang: str | None) -> Path:
     """The path of a parser; that of an embedded one follows from its name and the language."""
-    if name == "ud" or (name == "default" and lang not in (None, "en")):
+    if name == "default" and lang not in (None, "en"):
         return UNIVERSAL
-    embedded = {"default": DEFAULT, "english": DEFAULT, "english-large": LARGE}
-    return embedded.get(str(name)) or Path(name)
+    return (EMBEDDED.get(name) if isinstance(name, str) else None) or Path(name)
 
 
 def _language(known: list[str], lang: str | None, path: Path) -> str:

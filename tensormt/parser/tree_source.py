@@ -1,16 +1,24 @@
-"""Selection of the source of trees: a parser with its cache, or given trees."""
+"""Selection of the source of trees: a parser with its cache, or given trees.
+
+Parsers inside the package stay loaded, with the trees of recent texts, for later calls in the same
+process; `clear_parsers` releases them.
+"""
 
 from __future__ import annotations
 
+from functools import lru_cache
 from os import PathLike
 from typing import Any
 
 import torch
 
 from tensormt.errors import TensorMTError
-from tensormt.parser.cache import CachedParser
+from tensormt.parser.cache import CachedParser, TreeMemory
+from tensormt.parser.parser import EMBEDDED
 from tensormt.parser.registry import TextParser, open_parser
 from tensormt.trees.sources import PreparsedTrees, TreeOptions, TreesAsText
+
+_MAX_LOADED = 4  # parsers that stay loaded
 
 
 def tree_source(
@@ -40,12 +48,14 @@ def tree_source(
     if not needed:
         return None
     options = trees if isinstance(trees, TreeOptions) else TreeOptions(trees)
-    parser = options.parser
-    if isinstance(parser, str | PathLike):
+    parser, memory = options.parser, None
+    if isinstance(parser, str) and not options.rules and parser.partition(":")[0] in EMBEDDED:
+        parser, memory = _loaded(parser, str(device), lang)
+    elif isinstance(parser, str | PathLike):
         parser = open_parser(parser, options.trusted, device, lang=lang, **options.rules)
     elif callable(parser):
         return parser
-    if not isinstance(parser, TextParser):
+    if memory is None and not isinstance(parser, TextParser):
         raise TensorMTError(
             f"parser is {type(parser).__name__}: expected 'default', 'ud:de', a path, a Parser or "
             "a source of trees"
@@ -56,4 +66,19 @@ def tree_source(
         options.progress,
         strict=options.strict_cache,
         check_language=options.check_language,
+        memory=None if options.cache is not None else memory,
     )
+
+
+@lru_cache(maxsize=_MAX_LOADED)
+def _loaded(name: str, device: str, lang: str | None) -> tuple[TextParser, TreeMemory]:
+    """A parser of the package, and the trees that it made."""
+    return open_parser(name, device=None if device == "None" else device, lang=lang), TreeMemory()
+
+
+def clear_parsers() -> None:
+    """Release the parsers that stay loaded, with their trees.
+
+    >>> clear_parsers()
+    """
+    _loaded.cache_clear()

@@ -1,6 +1,7 @@
 """Argument validation of QARLA.
 
-Checks of values read them back to the host, which synchronizes with the device.
+Checks of values read them back to the host, which synchronizes with the device. Messages count
+cases from 1; a place in a tensor is written as its index.
 """
 
 import torch
@@ -98,7 +99,7 @@ def check_similarities(
     without_peer = ~real_peers.any(dim=1)
     if bool(without_peer.any()):
         raise TensorMTError(
-            f"case {_first(without_peer)} has no peer: leave the case out or give a peer"
+            f"case {_first(without_peer) + 1} has no peer: leave the case out or give a peer"
         )
     _check_nan(am, real_peers[:, :, None] & real_models[:, None, :], "am", ("peer", "model"))
     pairs = real_models[:, :, None] & real_models[:, None, :]
@@ -120,7 +121,7 @@ def check_peers(cases: Cases, aa: Tensor) -> None:
     if bool((counts < 2).any()):
         case = _first(counts < 2)
         raise TensorMTError(
-            f"case {case} has {int(counts[case])} peer: JACK compares two peers,"
+            f"case {case + 1} has {int(counts[case])} peer: JACK compares two peers,"
             " leave the case out or give more peers"
         )
     others = ~torch.eye(peers, dtype=torch.bool, device=aa.device)
@@ -135,8 +136,8 @@ def _check_enough_models(model_mask: Tensor, triples: str, leave_one_out: bool) 
         case = _first(counts < need)
         left = " with one left out" if leave_one_out else ""
         raise TensorMTError(
-            f"case {case} has {int(counts[case])} models: triples={triples!r}{left} needs at least"
-            f" {need}, leave the case out or give more models"
+            f"case {case + 1} has {int(counts[case])} models: triples={triples!r}{left} needs"
+            f" at least {need}, leave the case out or give more models"
         )
 
 
@@ -169,6 +170,6 @@ def _check_nan(values: Tensor, used: Tensor, name: str, axes: tuple[str, str]) -
         flat //= size
     metric, second, first, case = place
     raise TensorMTError(
-        f"{name} is NaN at case {case}, {axes[0]} {first}, {axes[1]} {second}, metric {metric}:"
-        " every similarity must be a number, mask the text out or drop the metric"
+        f"{name}[{case}, {first}, {second}, {metric}] = [case, {axes[0]}, {axes[1]}, metric] is"
+        " NaN: every similarity must be a number, mask the text out or drop the metric"
     )

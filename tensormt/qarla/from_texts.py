@@ -45,6 +45,18 @@ def is_paper_measure(name: str) -> bool:
     return name in PAPER_MEASURES or name.startswith("vector-")
 
 
+def check_measures(names: Sequence[str]) -> None:
+    """Raise a TensorMTError if the name of a measure of the paper is not complete.
+
+    Args:
+        names: Measures of the paper or metrics of the package.
+    """
+    for name in names:
+        terms = name.removeprefix("vector-")
+        if terms != name and (not terms.isdigit() or int(terms) < 1):
+            raise TensorMTError(f"{name!r}: expected a number of terms, as in vector-8")
+
+
 class _CaseTexts:
     """The texts of every case, peers first; None where a text is absent."""
 
@@ -89,10 +101,7 @@ class _CaseTexts:
         }
         if name in measures:
             return measures[name]()
-        terms = name.removeprefix("vector-")
-        if not terms.isdigit() or int(terms) < 1:
-            raise TensorMTError(f"{name!r}: expected a number of terms, as in vector-8")
-        return similarity.truncated_vector_model(self.content, int(terms))
+        return similarity.truncated_vector_model(self.content, int(name.removeprefix("vector-")))
 
 
 def similarity_tensors_from_segments(
@@ -116,6 +125,7 @@ def similarity_tensors_from_segments(
     >>> [round(value, 4) for value in tensors.am.flatten().tolist()]  # with both references
     [0.6667, 0.3333]
     """
+    check_measures(names)
     cases = _CaseTexts(segments)
     found = {} if evaluator is None else _metric_similarities(segments, evaluator)
     tables = {name: found[name] if name in found else cases.similarities(name) for name in names}

@@ -20,9 +20,10 @@ from tensormt.qarla.analysis import (
     human_ranked_first_by_metric,
     king_and_correlation,
 )
-from tensormt.qarla.checks import MAX_METRICS
+from tensormt.qarla.checks import MAX_METRICS, fewest_models
 from tensormt.qarla.selection import MetricSet
 from tensormt.qarla.similarity_tensors import SimilarityTensors
+from tensormt.segments import Segments
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,62 @@ class Summary:
     king_and_correlation: dict[str, Any] | None
 
 
+def check_request(
+    segments: Segments,
+    metrics: Sequence[str],
+    options: SummaryOptions,
+    subsets: Mapping[str, Sequence[str]],
+) -> None:
+    """Raise a TensorMTError for what `summarize` cannot do, before any text is parsed.
+
+    Args:
+        segments: The test set; its outputs are the peers, its references the models.
+        metrics: Names of the metrics.
+        options: Options of the measures.
+        subsets: Sets of systems by name, whose JACK is computed.
+    """
+    _check_names(metrics, segments.systems, options, subsets)
+    # Human-ranked-first leaves one reference out, whatever KING does.
+    least = fewest_models(options.triples, leave_one_out=True)
+    counts = [len(row) for row in segments.reference_rows()]
+    few = [place for place, count in enumerate(counts) if count < least]
+    if few:
+        number, count = segments.number(few[0]) + 1, counts[few[0]]
+        advice = f"leave out the {len(few)} of {len(counts)} segments that have fewer"
+        if max(counts) < least:
+            advice = "no segment has so many, so that QARLA cannot be used on this test set"
+        raise TensorMTError(
+            f"segment {number} has {count} reference{'' if count == 1 else 's'}: QARLA (triples"
+            f" {options.triples!r}) compares a reference with others and needs at least {least} in"
+            f" every segment; {advice}",
+            options=f"min_references={least}" if max(counts) >= least else "",
+        )
+    for name, members in {**subsets, "all": segments.systems}.items():
+        rows = [segments.systems.index(system) for system in members]
+        if not bool((segments.present[rows].sum(axis=0) >= 2).any()):
+            raise TensorMTError(
+                f"no segment has outputs of two systems of {name!r}: JACK compares two, give more"
+                " systems"
+            )
+
+
+def _check_names(
+    metrics: Sequence[str],
+    systems: Sequence[str],
+    options: SummaryOptions,
+    subsets: Mapping[str, Sequence[str]],
+) -> None:
+    for name in (*options.include, *options.exclude):
+        if name not in metrics:
+            raise TensorMTError(f"metric {name!r} is not measured: there are {', '.join(metrics)}")
+    for name, members in subsets.items():
+        for system in members:
+            if system not in systems:
+                raise TensorMTError(
+                    f"subset {name!r}: there is no system {system!r}, use {', '.join(systems)}"
+                )
+
+
 def summarize(
     tensors: SimilarityTensors,
     systems: Sequence[str],
@@ -102,6 +159,7 @@ def summarize(
     >>> {name: round(queen, 4) for name, queen in found.queens.items()}
     {'A': 0.6111, 'B': 0.0}
     """
+    _check_names(tensors.names, systems, options, subsets)
     all_kings = None
     if len(tensors.names) <= MAX_METRICS:
         all_kings = tensors.king_sets(options.leave_one_out, options.triples)
@@ -145,7 +203,7 @@ def _best_set(
     exclude: Sequence[str] = (),
 ) -> MetricSet:
     """Find the best set among all sets, or greedily if there are too many."""
-    kept, dropped = _indices(tensors, include), _indices(tensors, exclude)
+    kept, dropped = ([tensors.names.index(name) for name in part] for part in (include, exclude))
     if kings is not None:
         return qarla.best_of(kings, include=kept, exclude=dropped)
     return qarla.greedy_set(
@@ -157,15 +215,6 @@ def _best_set(
         triples=options.triples,
         **tensors.masks,
     )
-
-
-def _indices(tensors: SimilarityTensors, names: Sequence[str]) -> list[int]:
-    for name in names:
-        if name not in tensors.names:
-            raise TensorMTError(
-                f"metric {name!r} is not measured: there are {', '.join(tensors.names)}"
-            )
-    return [tensors.names.index(name) for name in names]
 
 
 def _named(tensors: SimilarityTensors, found: MetricSet) -> dict[str, Any]:
@@ -194,9 +243,6 @@ def _jacks(
     """Compute JACK of the subsets and of all peers, over the cases with at least two of them."""
     jacks = {}
     for name, members in {**subsets, "all": systems}.items():
-        for system in members:
-            if system not in systems:
-                raise TensorMTError(f"subset {name!r}: there is no system {system!r}")
         part = tensors.take(peers=[list(systems).index(system) for system in members])
         jacks[name] = float(part.with_two_peers().jack(options.triples))
     return jacks

@@ -19,7 +19,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tensormt.data.fsspec_io import filesystem
-from tensormt.data.shard_reader import Columns, content_digest
+from tensormt.data.row_columns import Columns
+from tensormt.data.shard_reader import content_digest
 from tensormt.data.shard_writer import SUFFIXES, read_footer, remove_temporary_files, write_json
 from tensormt.data.shards import Shard, cut_files, find_files
 from tensormt.errors import TensorMTError
@@ -117,7 +118,7 @@ def score_files(
     log: Callable[[str], object] = lambda line: None,
     **options: Any,
 ) -> Summary:
-    """Score the rows of Parquet, JSONL and TSV files on several workers.
+    """Score the rows of Parquet, JSONL, TSV and CSV files on several workers.
 
     Every shard gets a file of segment scores in the folder `out`; `summary.json` has the corpus
     scores. The same call continues an interrupted run.
@@ -275,7 +276,7 @@ def _work(
             continue
         answer, shard = message["done"], Shard(*tasks[number]["shard"])
         if "error" in answer:
-            raise TensorMTError(answer["error"])
+            raise TensorMTError(answer["error"], options=answer.get("options", ""))
         answers[shard.number] = answer
         speed = rows / max(time.monotonic() - began, 1e-9)
         note = f"{len(answers)} of {len(tasks)} shards"

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import torch
 
-from tensormt.data.shard_reader import Record, sample_rows
+from tensormt.data.row_columns import Record
+from tensormt.data.shard_reader import sample_rows
 from tensormt.data.shards import Shard
 from tensormt.scale.job import Job
 from tensormt.scale.worker import row_segments

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from tensormt.data.fsspec_io import local_copy
-from tensormt.data.shard_reader import Columns
+from tensormt.data.row_columns import Columns
 from tensormt.data.shard_writer import SUFFIXES
 from tensormt.data.shards import Shard
 from tensormt.errors import TensorMTError
@@ -89,9 +89,9 @@ class Job:
     def from_json(cls, line: str) -> Job:
         """Make a job from what `to_json` returned."""
         data = json.loads(line)
-        hyp, refs, doc, own = data.pop("columns")
+        hyp, refs, *others = data.pop("columns")
         metrics = tuple(data.pop("metrics"))
-        return cls(columns=Columns(hyp, tuple(refs), doc, own), metrics=metrics, **data)
+        return cls(columns=Columns(hyp, tuple(refs), *others), metrics=metrics, **data)
 
     def output(self, shard: Shard) -> str:
         """Return the file of the scores of a shard."""

@@ -23,7 +23,8 @@ from typing import Any
 import torch
 
 from tensormt.data.fsspec_io import atomic_upload
-from tensormt.data.shard_reader import InvalidRow, Record, id_type, read_records
+from tensormt.data.row_columns import Record
+from tensormt.data.shard_reader import InvalidRow, id_type, read_records
 from tensormt.data.shard_writer import ScoreFile
 from tensormt.data.shards import Shard, row_location
 from tensormt.errors import TensorMTError
@@ -72,7 +73,8 @@ class Worker:
                 return self._count(shard, task["targets"], progress)
             return self._score(shard, task, progress)
         except TensorMTError as error:
-            return {"error": str(error)}
+            options = {"options": error.options} if error.options else {}
+            return {"error": str(error), **options}
 
     def _chunks(
         self, shard: Shard, size: int, digest: hashlib.blake2b | None = None
@@ -82,7 +84,7 @@ class Worker:
         while part := list(islice(rows, size)):
             for row in part:
                 if isinstance(row, InvalidRow) and not self.job.skip:
-                    raise TensorMTError(row.message)
+                    raise TensorMTError(row.message, options=row.options)
             yield start, part
             start += len(part)
 

@@ -51,11 +51,12 @@ CLOSERS = frozenset({*CLOSING, "''", "-RRB-", "-RSB-", "-RCB-"})
 
 _END = re.compile(
     rf"(?P<alone>(?<=\s)[.!?…]+(?:\s*[{re.escape(CLOSING)}](?=\s|$))*)\s+"
-    rf"|(?P<mark>[.!?…]+[{re.escape(CLOSING)}]*)\s+(?=(?P<next>\S))"
+    # from the start of a run of marks alone: elsewhere the search would be quadratic
+    rf"|(?P<mark>(?<![.!?…])[.!?…]+[{re.escape(CLOSING)}]*)\s+(?=(?P<next>\S))"
     r"|(?P<wide>[。！？।॥]+[」』”’）]*)\s*"
 )
 _WORD = re.compile(r"[^\W_]")
-_LAST_WORD = re.compile(r"[^\s(\[{\"'“‘]*$")
+_OPENING = frozenset("([{\"'“‘")  # may stand before a word
 _APOSTROPHE = re.compile(r"(?<=\w)’(?=\w)")
 _HYPHEN = re.compile(r"(?<=[^\W_])([-–/])(?=[^\W_])")
 _ADDRESS = re.compile(r"//|@|^www\.|^\d+[-–/]\d")
@@ -66,10 +67,16 @@ _CONTRACTED = frozenset({"cannot", "gimme", "gonna", "gotta", "lemme", "wanna"})
 _CUTS = frozenset({",", ";", ":", "-", "--", "–", "—"})
 
 
-def _is_abbreviation(before: str, known: frozenset[str], ordinals: bool) -> bool:
-    """Whether the text before a single point ends in an abbreviation, or in an ordinal number."""
-    found = _LAST_WORD.search(before)
-    word = found.group() if found else ""
+def _last_word(text: str, start: int, stop: int) -> str:
+    """The word at the end of text[start:stop], which may be empty."""
+    first = stop
+    while first > start and text[first - 1] not in _OPENING and not text[first - 1].isspace():
+        first -= 1
+    return text[first:stop]
+
+
+def _is_abbreviation(word: str, known: frozenset[str], ordinals: bool) -> bool:
+    """Whether the word before a single point is an abbreviation, or an ordinal number."""
     letters = word.replace(".", "")
     return (
         word.lower() in known
@@ -87,20 +94,21 @@ def split_text(
     `known` are abbreviations in lower case; `ordinals`: a number with a point may be one (3. Mai).
     """
     sentences: list[str] = []
-    start = 0
+    start = searched = 0  # of the sentence; the place from which on a word is still to be found
     for end in _END.finditer(text):
-        if not _WORD.search(text, start, end.start()):
+        if not (found := _WORD.search(text, searched, end.start())):
+            searched = end.start()
             continue
-        stop = end.end()
+        searched, stop = found.start(), end.end()
         if mark := end["mark"]:
             single = mark[0] == "." and mark[1:2] != "."
-            before = text[start : end.start()]
-            if end["next"].islower() or (single and _is_abbreviation(before, known, ordinals)):
+            word = _last_word(text, start, end.start()) if single else ""
+            if end["next"].islower() or (single and _is_abbreviation(word, known, ordinals)):
                 continue
         elif end["alone"] and '"' in end["alone"] and text.count('"', start, end.start()) % 2 == 0:
             stop = text.index('"', end.start())  # this quote opens what follows
         sentences.append(text[start:stop].strip())
-        start = stop
+        start = searched = stop
     rest = text[start:].strip()
     if sentences and not _WORD.search(rest):
         sentences[-1] = f"{sentences[-1]} {rest}".rstrip()
@@ -201,12 +209,13 @@ def _cut_whole(sentence: str, hyphens: bool) -> list[str]:
 def cut(tokens: list[str], limit: int) -> list[list[str]]:
     """Parts of at most `limit` tokens, cut after punctuation where the second half has some."""
     parts = []
-    while len(tokens) > limit:
-        places = (i for i in range(limit, limit // 2, -1) if tokens[i - 1] in _CUTS)
-        place = next(places, limit)
-        parts.append(tokens[:place])
-        tokens = tokens[place:]
-    return [*parts, tokens]
+    start = 0
+    while len(tokens) - start > limit:
+        places = (i for i in range(limit, limit // 2, -1) if tokens[start + i - 1] in _CUTS)
+        stop = start + next(places, limit)
+        parts.append(tokens[start:stop])
+        start = stop
+    return [*parts, tokens[start:]]
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ language. A language without an entry here has the common rules.
 import re
 import sys
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -56,7 +57,10 @@ _CLITIC = re.compile(
 )
 _PROCLITICS = frozenset("s l m i v n c ne le mi ți te într dintr printr de".split())
 _HANGING = frozenset("da fi is nb nl nn no sv".split())  # `zon- en feestdagen`
-_ADDRESS = r"(?:https?://|www\.)[^\s<>\"]*[\w/]|[\w.+-]+@[\w-]+(?:\.[\w-]+)+|[#@]\w+"
+_LINK = re.compile(r"(?:https?://|www\.)[^\s<>\"]*[\w/]")
+_LOCAL = re.compile(r"[\w.+-]+")  # what stands before the @ of an e-mail address
+_DOMAIN = re.compile(r"@[\w-]+(?:\.[\w-]+)+")
+_NOWHERE = range(sys.maxsize, sys.maxsize)
 _MARKS = r"\.{2,}|-{2,}|[!?]{2,}|\*+|=+|~+|`+|'{2,}"
 _SPACE = re.compile(r"\s+")
 
@@ -85,7 +89,35 @@ def _pattern(lang: str) -> re.Pattern[str]:
     joins += ":" if lang in ("fi", "sv") else ""
     hang = r"(?:-(?=\s))?" if lang in _HANGING else ""
     word = rf"(?P<word>{part}(?:[{re.escape(joins)}]{part})*{hang})(?P<point>\.(?!\.))?"
-    return re.compile(rf"(?P<address>{_ADDRESS})|{word}|{_MARKS}|[^\s]{letter}*?")
+    return re.compile(rf"{_LINK.pattern}|[#@]\w+|{word}|{_MARKS}|\S")
+
+
+def _tokens(pattern: re.Pattern[str], text: str) -> Iterator[tuple[str, re.Match[str] | None]]:
+    """The tokens of a text, and their match; None for e-mail addresses.
+
+    Where an address can start is found first: if it were tried at every token, a long run of what
+    may stand before an @ would be read as often as it has tokens.
+    """
+    addresses = _addresses(text) if "@" in text else iter(())
+    local, end = next(addresses, (_NOWHERE, 0))
+    at = 0
+    while match := pattern.search(text, at):
+        start = match.start()
+        while local.stop <= start:
+            local, end = next(addresses, (_NOWHERE, 0))
+        if start in local and not _LINK.match(text, start):
+            yield text[start:end], None
+            at = end
+        else:
+            yield match[0], match
+            at = match.end()
+
+
+def _addresses(text: str) -> Iterator[tuple[range, int]]:
+    """The places at which an e-mail address can start, before its @, and its end."""
+    for run in _LOCAL.finditer(text):
+        if text.startswith("@", run.end()) and (domain := _DOMAIN.match(text, run.end())):
+            yield range(run.start(), run.end()), domain.end()
 
 
 @dataclass(frozen=True)
@@ -105,14 +137,14 @@ class Words:
     def tokens(self, sentence: str) -> list[str]:
         """The words of one sentence of raw text, spelt as in the text."""
         found: list[str] = []
-        for match in _pattern(self.lang).finditer(sentence):
-            word = match["word"]
-            if word is None:
-                found.append(match[0])
+        end = len(sentence.rstrip())
+        for token, match in _tokens(_pattern(self.lang), sentence):
+            if match is None or match["word"] is None:
+                found.append(token)
                 continue
-            parts = self._parts(word)
+            parts = self._parts(match["word"])
             if match["point"]:
-                last = not sentence[match.end() :].strip()
+                last = match.end() >= end
                 parts += [parts.pop() + "."] if self._keeps_point(parts[-1], last) else ["."]
             found += parts
         return [self.token(token) for token in found]

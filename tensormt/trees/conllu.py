@@ -23,7 +23,8 @@ from tensormt.errors import TensorMTError
 LATER = "parataxis"  # how the root of a later sentence hangs on that of the first
 
 _COLUMNS = 10
-_PASSED_OVER = re.compile(r"([0-9]+)-([0-9]+)|[0-9]+\.[0-9]+")
+_MAX_DIGITS = 9  # of a number of a word
+_PASSED_OVER = re.compile(r"([0-9]{1,9})-([0-9]{1,9})|[0-9]+\.[0-9]+")
 _BREAK = re.compile(r"[\t\n\r]")
 
 
@@ -109,20 +110,14 @@ def _joined(
     No cycle can arise: the head of a token is that of its topmost part, which is nearer the root
     than any part.
     """
-
-    def depth(word: int) -> int:
-        steps = 0
-        while word:
-            word, steps = heads[word - 1], steps + 1
-        return steps
-
+    depth = _depths(heads)
     place = [0] * (len(words) + 1)
     tops, forms = [], []
     word = 1
     while word <= len(words):
         last, form = ranges.get(word, (word, words[word - 1]))
         parts = range(word, min(last, len(words)) + 1)
-        tops.append(min(parts, key=depth) - 1)
+        tops.append(min(parts, key=depth.__getitem__) - 1)
         forms.append(form)
         for part in parts:
             place[part] = len(forms)
@@ -133,6 +128,23 @@ def _joined(
         [relations[top] for top in tops],
         [tags[top] for top in tops],
     )
+
+
+def _depths(heads: list[int]) -> list[int]:
+    """The number of steps from each word to the root, from place 1 on; every word is visited once.
+
+    >>> _depths([2, 0, 2])
+    [0, 2, 1, 2]
+    """
+    depth = [0, *(-1 for _ in heads)]
+    for start in range(1, len(depth)):
+        path, word = [], start
+        while depth[word] < 0:
+            path.append(word)
+            word = heads[word - 1]
+        for steps, below in enumerate(reversed(path), depth[word] + 1):
+            depth[below] = steps
+    return depth
 
 
 def _lines(text: str, source: str) -> list[str]:
@@ -153,11 +165,12 @@ def _fault(fields: list[str], expected: int) -> str:
     if len(fields) < _COLUMNS:
         return f"expected {_COLUMNS} columns separated by tabs, found {len(fields)}"
     if fields[0] != str(expected):
-        return f"word number {fields[0]!r}, expected {expected}"
+        return f"word number {fields[0][:40]!r}, expected {expected}"
     if not fields[1]:
         return "the word (column 2) is empty"
-    if not (fields[6].isascii() and fields[6].isdecimal()):
-        return f"the head (column 7) is {fields[6]!r}, expected a number"
+    head = fields[6]
+    if not (head.isascii() and head.isdecimal() and len(head) <= _MAX_DIGITS):
+        return f"the head (column 7) is {head[:40]!r}, expected a number"
     return ""
 
 
@@ -209,14 +222,15 @@ def join(found: Sentences, counts: Sequence[int]) -> Sentences:
         words: list[str] = []
         heads: list[int] = []
         relations: list[str] = []
+        root = 0
         for row, above, names in islice(rest, count):
-            root = heads.index(0) + 1 if heads else 0
             shift = len(words)
             heads += [head + shift if head else root for head in above]
             relations += [
                 name if head or not root else LATER for head, name in zip(above, names, strict=True)
             ]
             words += row
+            root = root or heads.index(0) + 1
         joined.add(words, heads, relations, [])
     return joined
 

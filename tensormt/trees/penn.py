@@ -153,30 +153,56 @@ def _clean(flat: _Flat, labels: Dictionary, trees: int) -> tuple[_Flat, Dictiona
     if EMPTY in names:
         flat = _drop_empty(flat, names.index(EMPTY), trees)
     outer = np.array([name in OUTER for name in names] + [False])
-    while outer.any():
-        second = flat.depth == 2
-        children = np.bincount(flat.segment[second], minlength=trees)
-        words = np.bincount(flat.segment[second & (flat.label < 0)], minlength=trees)
-        single = (children == 1) & (words == 0)
-        drop = outer[flat.label] & (flat.depth == 1) & single[flat.segment]
-        if not drop.any():
-            break
-        shorter = np.zeros(trees, np.int32)
-        shorter[flat.segment[drop]] = 1
-        flat = flat._replace(depth=flat.depth - shorter[flat.segment]).keep(~drop)
-    return flat, labels
+    return (_drop_outer(flat, outer[flat.label], trees) if outer.any() else flat), labels
+
+
+def _drop_outer(flat: _Flat, outer: Array, trees: int) -> _Flat:
+    """Remove the nodes above the first one that is not outer or has several children.
+
+    Down to there, the k-th node of a tree has depth k, and no other node has.
+    """
+    sizes = np.bincount(flat.segment, minlength=trees)
+    first = np.cumsum(sizes) - sizes
+    place = np.arange(1, len(outer) + 1) - first[flat.segment]
+    chain = _leading(outer & (flat.depth == place), first, sizes)
+    # nodes of each depth, where the chain may reach: chain + 2 cells for every tree
+    start = np.cumsum(chain + 2) - (chain + 2)
+    near = flat.depth <= chain[flat.segment] + 1
+    cell = start[flat.segment] + flat.depth
+    counts = np.bincount(cell[near], minlength=int((chain + 2).sum()) + 1)
+    below = np.append(flat.label[1:] >= 0, False) & (
+        np.append(flat.segment[1:], -1) == flat.segment
+    )
+    single = near & below & (counts[np.where(near, cell + 1, 0)] == 1)
+    drop = _leading(single & (place <= chain[flat.segment]), first, sizes)
+    if not drop.any():
+        return flat
+    fewer = drop[flat.segment]
+    return flat._replace(depth=flat.depth - fewer.astype(np.int32)).keep(flat.depth > fewer)
+
+
+def _leading(mask: Array, first: Array, sizes: Array) -> Array:
+    """For how many nodes of each tree, from its first one on, the mask [n] holds, int64 [B]."""
+    ends = np.append(np.flatnonzero(~mask), len(mask))
+    found: Array = ends[np.searchsorted(ends, first)] - first
+    return np.minimum(found, sizes)
 
 
 def _drop_empty(flat: _Flat, none: int, trees: int) -> _Flat:
-    """Remove empty elements and, level by level, the nodes they leave without a child."""
+    """Remove empty elements and the nodes they leave without a child."""
     parent = _link(flat, trees).up.numpy()
     keep = (flat.label != none) | (flat.word < 0)  # one with nodes below is no empty element
-    while True:
-        children = np.bincount(parent[keep], minlength=len(keep) + 1)[:-1]
-        barren = keep & (flat.word < 0) & (children == 0)
-        if not barren.any():
-            return flat.keep(keep)
-        keep &= ~barren
+    children = np.bincount(parent[keep], minlength=len(keep) + 1)
+    children[-1] = len(keep)  # of the place above the roots, which is never without
+    barren = np.flatnonzero(keep & (flat.word < 0) & (children[:-1] == 0)).tolist()
+    while barren:  # each node is removed once
+        node = barren.pop()
+        keep[node] = False
+        above = parent[node]
+        children[above] -= 1
+        if not children[above]:
+            barren.append(above)
+    return flat.keep(keep)
 
 
 def _link(flat: _Flat, trees: int) -> Nodes:

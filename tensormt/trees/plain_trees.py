@@ -7,6 +7,7 @@ give None, and the full reader reads it or raises. This module imports neither t
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
@@ -171,10 +172,20 @@ def _read_line(line: str) -> PlainTree | None:
     # one root, which alone may lack a label
     if len(path) > 1 or parents.count(-1) > 1 or "" in labels[1:]:
         return None
-    while labels and labels[0] in OUTER and parents.count(0) == 1 and labels[1] is not None:
-        del labels[0], words[0], parents[0]
-        parents = [parent - 1 for parent in parents]
-    return PlainTree(labels, words, parents)
+    outer = _outer(labels, parents)
+    if outer:
+        parents = [max(parent - outer, -1) for parent in parents[outer:]]
+    return PlainTree(labels[outer:], words[outer:], parents)
+
+
+def _outer(labels: Sequence[str | None], parents: Sequence[int]) -> int:
+    """The number of nodes above the first one that is not outer or has several children."""
+    count = 0
+    if labels and labels[0] in OUTER:
+        children = Counter(parents)
+        while labels[count] in OUTER and children[count] == 1 and labels[count + 1] is not None:
+            count += 1
+    return count
 
 
 def read_heads(

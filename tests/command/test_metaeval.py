@@ -1,10 +1,12 @@
 """`tensormt metaeval`: what it prints is what the library computes."""
 
 import json
+import sys
 
 import numpy as np
 import pytest
 import torch
+from metaeval.wmt_samples import PAIRS, write_folder
 
 from tensormt import metaeval
 from tensormt.command import metaeval as command
@@ -50,11 +52,15 @@ def run(*words):
     assert args.run(args) == 0
 
 
-def test_json_holds_every_row(jsonl, capsys):
+@pytest.mark.parametrize("grouping", [[], ["--grouping", "none"]])
+def test_json_holds_every_row(jsonl, capsys, grouping):
     run(jsonl, "-m", "bleu", "bleu:max_order=1", "--level", "segment", "document", "system",
-        "-f", "json", "--bootstrap", 20, "--test")  # fmt: skip
+        "-f", "json", "--bootstrap", 20, "--test", *grouping)  # fmt: skip
     found = json.loads(capsys.readouterr().out)
     assert len(found["rows"]) == 2 * 3 * 3
+    name = grouping[1] if grouping else "segment"
+    for each in (*found["rows"], *found["tests"]):
+        assert each["grouping"] == (None if each["level"] == "system" else name)
     assert {row["human"] for row in found["rows"]} == {"fluency"}
     assert all(row["signature"].startswith("BLEU|order:") for row in found["rows"])
     assert all(row["low"] <= row["high"] for row in found["rows"])
@@ -63,7 +69,7 @@ def test_json_holds_every_row(jsonl, capsys):
     (column,) = evaluate_metrics(Evaluator(["bleu"]), test)
     human = torch.from_numpy(test.human_scores("fluency"))
     for level, expected in (
-        ("segment", metaeval.correlate(human, column.segments)),
+        ("segment", metaeval.correlate(human, column.segments, grouping=name)),
         ("system", metaeval.correlate_systems(human.mean(dim=1), column.systems())),
     ):
         row = next(row for row in found["rows"] if row["level"] == level)
@@ -75,7 +81,8 @@ def test_json_holds_every_row(jsonl, capsys):
 def test_tables_as_in_the_papers(jsonl, capsys):
     run(jsonl, "-m", "bleu", "--orders", 1, 2, "--statistic", "pearson", "--human", "fluency")
     lines = capsys.readouterr().out.split("\n")
-    assert lines[0].split() == ["fluency,", "segment", "level,", "pearson", "bleu"]
+    head = "fluency, segment level, grouped by segment, pearson"
+    assert lines[0].rsplit(maxsplit=1) == [head, "bleu"]
     assert [line.split()[0] for line in lines[1:3]] == ["1", "2"]
     run(jsonl, "-m", "bleu", "bma", "--statistic", "tau_b", "accuracy_ties", "-f", "tsv")
     lines = capsys.readouterr().out.rstrip("\n").split("\n")
@@ -246,7 +253,7 @@ def test_a_folder_of_mt_metrics_eval(folder, capsys, tmp_path):
     human = data.read_scores(folder / "human-scores" / "zh-en.mqm.seg.score")
     tables = [torch.tensor([t[s] for s in written], dtype=torch.float64) for t in (human, written)]
     assert tables[1][1, 2].isnan()
-    expected = metaeval.correlate(*tables).item()
+    expected = metaeval.correlate(*tables, grouping="segment").item()
     assert rows[0]["value"] == pytest.approx(expected, abs=1e-12)
     assert len(data.read_scores(tmp_path / "ours" / "bleu-refA.sys.score")["s1"]) == 1
     # what we wrote is read again
@@ -312,8 +319,12 @@ def test_the_command_of_the_docs(folder, capsys):
     run(folder, "--lp", "zh-en", "-m", "bleu", "chrf", "blend")
     out = capsys.readouterr().out
     tables = out.strip().split("\n\n")
-    assert [table.split("  ")[0] for table in tables] == ["mqm, segment level", "mqm, system level"]
-    for table in tables:
+    assert [table.split("  ")[0] for table in tables[:2]] == [
+        "mqm, segment level, grouped by segment",
+        "mqm, system level",
+    ]
+    assert tables[2:] == ["zh-en: 4 systems, refA, mqm"]
+    for table in tables[:2]:
         names = [line.split()[0] for line in table.split("\n")[1:]]
         assert names == ["bleu", "chrf", "blend", "COMET", "QE"]
 
@@ -339,6 +350,86 @@ def test_the_whole_table_from_one_command(folder, capsys, tmp_path):
     assert len(found["tasks"]) == 5
     run(folder, *arguments, "-f", "latex")
     assert capsys.readouterr().out.startswith(r"\begin{tabular}")
+
+
+@pytest.fixture
+def wmt23(tmp_path):
+    return write_folder(tmp_path / "wmt23")
+
+
+def test_a_table_of_several_languages(wmt23, capsys):
+    """One command: references, language, human score and systems of each pair as WMT has them."""
+    arguments = ["--lp", *PAIRS, "-m", "bleu", "hwcm:balance=f1", "--table", "wmt24",
+                 "--permutations", 20, "--spa-permutations", 20]  # fmt: skip
+    run(wmt23, *arguments)
+    out, err = capsys.readouterr()
+    table, notes = out.strip().split("\n\n")
+    assert {line.split()[0] for line in table.split("\n")[1:]} == {
+        "bleu", "hwcm:balance=f1", "COMET", "QE",
+    }  # fmt: skip
+    assert notes.split("\n")[1:] == [
+        "zh-en: 4 systems, refA, mqm; human outputs left out: refB, synthetic_ref",
+        "he-en: 4 systems, refB, mqm; human outputs left out: refA, synthetic_ref",
+        "en-de: 4 systems, refA, mqm; human outputs left out: refB, synthetic_ref",
+        "Left out, not in every language pair: GERMAN.",
+    ]
+    run(wmt23, *arguments, "--references", "he-en=refA", "--human-outputs", "-f", "json")
+    found = read(capsys)
+    assert [own["references"] for own in found["sets"]] == [["refA"]] * 3
+    assert [len(own["systems"]) for own in found["sets"]] == [6, 6, 6]
+    assert found["not_in_every_pair"] == ["GERMAN"]
+    run(wmt23, *arguments, "-f", "tsv")
+    out, err = capsys.readouterr()
+    assert out.startswith("metric\taverage\tzh-en, system: SPA\t")
+    assert "he-en: 4 systems, refB, mqm; human outputs left out: refA, synthetic_ref" in err
+
+
+def test_the_pair_names_the_language_of_the_parser(wmt23, capsys):
+    run(wmt23, "--lp", "he-en", "en-de", "-m", "hwcm", "--stored", "none", "--level", "system",
+        "--statistic", "pearson", "--human", "mqm", "-f", "json")  # fmt: skip
+    he, de = (row["signature"] for row in read(capsys)["rows"])
+    assert "|parser:english-" in he
+    assert "|parser:ud-" in de
+    assert ":de+" in de
+    run(wmt23, "--lp", "en-de", "-m", "hwcm", "--stored", "none", "--level", "system",
+        "--statistic", "pearson", "--human", "mqm", "-f", "json", "--lang", "nl")  # fmt: skip
+    assert ":nl+" in read(capsys)["rows"][0]["signature"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--stored", "X"], "no scores of 'X' for zh-en"),
+        (["--references", "he-en="], "--references 'he-en=': expected NAME or LP=NAME,NAME"),
+        (["--table", "wmt24", "--human", "mqm", "da-sqm"], "--table takes one human score"),
+        (["--permutations", "0"], "permutations is 0"),
+        (["--bootstrap", "-1"], "resamples is -1"),
+        (["--confidence", "1"], "confidence is 1"),
+        (["--grouping", "pooled"], "grouping 'pooled' needs a statistic of pairs"),
+        (["--test", "williams"], "Williams' test"),
+        (["--test", "--units", "both"], "a corpus score belongs to a system"),
+        (["--human", "esa"], "no human score 'esa'"),
+    ],
+)
+def test_mistakes_are_told_before_any_text_is_parsed(wmt23, monkeypatch, words, message):
+    def parse(*args, **options):
+        raise AssertionError("parsed")
+
+    monkeypatch.setattr("tensormt.parser.parser.Parser.parse", parse)
+    with pytest.raises(TensorMTError, match=message):
+        run(wmt23, "--lp", *PAIRS, "-m", "hwcm", "--cache", wmt23 / "cache", *words)
+
+
+def test_plots_need_matplotlib_before_any_text_is_parsed(wmt23, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    monkeypatch.setattr("tensormt.parser.parser.Parser.parse", None)
+    with pytest.raises(TensorMTError, match="plots need matplotlib"):
+        run(wmt23, "-m", "hwcm", "--no-cache", "--plots", wmt23 / "figures")
+
+
+def test_options_of_folders_need_a_folder(jsonl):
+    with pytest.raises(TensorMTError, match="--stored are for a folder of mt-metrics-eval"):
+        run(jsonl, "--stored", "COMET")
 
 
 def test_wrong_folders(folder, tmp_path):

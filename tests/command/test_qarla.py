@@ -1,11 +1,12 @@
 """`tensormt qarla`: what it prints is what the library computes."""
 
 import json
+import sys
 
 import pytest
 import torch
 
-from tensormt.command.main import build_parser
+from tensormt.command.main import build_parser, main
 from tensormt.data.human_scores import read_jsonl
 from tensormt.errors import TensorMTError
 from tensormt.evaluator import Evaluator
@@ -81,7 +82,52 @@ def test_mistakes(jsonl):
         run(jsonl, "-m", "rouge1", "--subset", "x")
     with pytest.raises(TensorMTError, match="no metric named 'rouge9'"):
         run(jsonl, "-m", "rouge9")
-    with pytest.raises(TensorMTError, match=r"case 0 has 2 models.*needs at least 3"):
+    with pytest.raises(TensorMTError, match=r"segment 1 has 2 references.*needs at least 3"):
         run(jsonl, "-m", "rouge1", "--max-references", 2)
-    with pytest.raises(TensorMTError, match="no case has two peers"):
+    with pytest.raises(TensorMTError, match="no segment has outputs of two systems"):
         run(jsonl, "-m", "rouge1", "--without", "poor", "odd")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--triples", "distinct"],
+         "segment 1 has 3 references: QARLA (triples 'distinct') compares a reference with others "
+         "and needs at least 4 in every segment; leave out the 2 of 3 segments that have fewer "
+         "(--min-references 4)"),
+        (["--max-references", "1"],
+         "segment 1 has 1 reference: QARLA (triples 'pairs') compares a reference with others and "
+         "needs at least 3 in every segment; no segment has so many, so that QARLA cannot be used "
+         "on this test set"),
+        (["--without", "poor", "odd"],
+         "no segment has outputs of two systems of 'all': JACK compares two, give more systems"),
+        (["--subset", "x=good,none"],
+         "subset 'x': there is no system 'none', use good, odd, poor"),
+        (["--include", "chrf"], "metric 'chrf' is not measured: there are hwcm"),
+        (["--human", "x"], "there is no human score 'x': the test set has fluency"),
+        (["-m", "hwcm", "vector-x"], "'vector-x': expected a number of terms, as in vector-8"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_told_before_any_text_is_parsed(jsonl, monkeypatch, capsys, words, message):
+    def parse(*args, **options):
+        raise AssertionError("parsed")
+
+    monkeypatch.setattr("tensormt.parser.parser.Parser.parse", parse)
+    assert main(["qarla", str(jsonl), "-m", "hwcm", "--no-cache", "-q", *words]) == 2
+    assert capsys.readouterr().err == f"tensormt: {message}\n"
+
+
+def test_segments_keep_their_numbers(jsonl, capsys):
+    """Segment 3 is the only one with four references; with three triples need no more."""
+    assert main(["qarla", str(jsonl), "-m", "rouge1", "--min-references", "4", "-q"]) == 0
+    capsys.readouterr()
+    words = ["--min-references", "4", "--max-references", "2"]
+    assert main(["qarla", str(jsonl), "-m", "rouge1", "-q", *words]) == 2
+    assert "segment 3 has 2 references" in capsys.readouterr().err
+
+
+def test_plots_need_matplotlib_before_any_text_is_parsed(jsonl, monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    monkeypatch.setattr("tensormt.parser.parser.Parser.parse", None)
+    with pytest.raises(TensorMTError, match="plots need matplotlib"):
+        run(jsonl, "-m", "hwcm", "--no-cache", "--plots", tmp_path / "figures")

@@ -7,6 +7,8 @@ import pyarrow.parquet as pq
 import pytest
 from scale.samples import call, rows, wanted, write_jsonl
 
+from tensormt.command.main import main
+
 
 def test_the_command_prints_what_score_prints(tmp_path):
     some = rows(60)
@@ -51,3 +53,65 @@ def test_a_log_line_a_shard_when_quiet(tmp_path, capsys):
     lines = [line for line in capsys.readouterr().err.split("\n") if "scored" in line]
     assert len(lines) == len(list((tmp_path / "out").glob("*.parquet"))) > 1
     assert "rows/s" in lines[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [
+        (
+            "a.jsonl",
+            ['{"hypothesis": "a cat sat down", "reference": "x y", "reference2": "a cat"}'],
+        ),
+        ("a.jsonl", ['{"hypothesis": "a cat sat down", "references": "a cat sat down"}']),
+        ("a.tsv", ["hypothesis\treferences", "a cat sat down\ta cat sat"]),
+        ("a.tsv", ["reference2\thypothesis\treference", "x\ta cat sat down\ta cat sat"]),
+        ("a.csv", ["reference2,hypothesis,reference", '"x","a cat sat, down",a cat sat']),
+        ("a.csv", ["hypothesis,reference1", '"a cat', 'sat, down","a cat', 'sat, up"']),
+    ],
+)
+def test_one_row_has_one_reading(tmp_path, name, lines):
+    path = tmp_path / name
+    path.write_text("\n".join([*lines, ""]))
+    common = ["-m", "bleu:smooth=floor", "chrf", "-q", "-f", "json"]
+    one = json.loads(call("score", "-i", path, *common))
+    two = json.loads(call("score-files", path, "-o", tmp_path / "out", "--workers", 1, *common))
+    assert list(one["systems"].values()) == list(two["systems"].values())
+    assert one["segments"] == two["segments"] == 1
+
+
+@pytest.mark.parametrize("lines", [["hypothesis\treference\treferences", "a\tb\tc"]])
+def test_a_row_of_two_readings_is_refused_by_both(tmp_path, capsys, lines):
+    path = tmp_path / "a.tsv"
+    path.write_text("\n".join([*lines, ""]))
+    for command in (["score", "-i", path], ["score-files", path, "-o", tmp_path / "out"]):
+        assert main([*map(str, command), "-m", "bleu", "-q"]) == 2
+        error = capsys.readouterr().err
+        assert "line 2: the references can be read from references or from reference:" in error
+        assert error.rstrip().endswith("(--refs)")
+
+
+def test_a_misspelt_column_names_those_that_exist(tmp_path, capsys):
+    path = write_jsonl(tmp_path / "a.jsonl", [{"mt": "a", "gold": "b"}])
+    for named, option in ((["--hyp", "tm"], "--hyp, --refs"), (["--hyp", "mt"], "--refs")):
+        for command in (["score", "-i", path], ["score-files", path, "-o", tmp_path / "out"]):
+            assert main([*map(str, command), "-m", "bleu", "-q", *named, "--refs", "glod"]) == 2
+            error = capsys.readouterr().err
+            assert "it has mt, gold; name one of these" in error
+            assert error.rstrip().endswith(f"({option})")
+
+
+def test_ids_in_files_of_segment_scores(tmp_path):
+    some = rows(6)
+    path = write_jsonl(tmp_path / "a.jsonl", some)
+    for kind in ("jsonl", "tsv", "parquet"):
+        out = tmp_path / f"out.{kind}"
+        call("score", "-i", path, "-m", "bleu", "-q", "--id", "id", "--segments", out)
+        call("score", "-i", path, "-m", "bleu", "-q", "--id", "id", "--segments", out)  # the same
+        if kind == "parquet":
+            found = pq.read_table(out).column("id").to_pylist()
+        elif kind == "tsv":
+            head, *lines = [line.split("\t") for line in out.read_text().split("\n") if line]
+            found = [line[head.index("id")] for line in lines]
+        else:
+            found = [json.loads(line)["id"] for line in out.read_text().split("\n") if line]
+        assert found == [str(row["id"]) for row in some]

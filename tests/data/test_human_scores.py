@@ -144,3 +144,13 @@ def test_score_files_are_aligned(tmp_path):
         read_scores(two)
     two.write_text("news\td1\nnews\td2\n")
     assert read_documents(two) == ["d1", "d2"]
+
+
+@pytest.mark.parametrize("value", ["inf", "-Infinity", "1e999"])
+def test_infinite_scores_are_refused(tmp_path, value):
+    path = tmp_path / "x.seg.score"
+    path.write_text(f"s1\t1\ns1\t{value}\n")
+    with pytest.raises(
+        TensorMTError, match=rf"x.seg.score:2: the score of s1 is {value}, expected"
+    ):
+        read_scores(path)

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from tensormt.data import parquet_splits
 from tensormt.data.parquet_splits import open_parquet, read_batches, split_file
-from tensormt.data.shard_reader import Columns, read_records
+from tensormt.data.row_columns import Columns
+from tensormt.data.shard_reader import read_records
 from tensormt.data.shards import cut_files
 from tensormt.errors import TensorMTError
 

@@ -18,9 +18,9 @@ def test_other_columns(name):
 
 def test_headers_and_rows():
     header = columns.split_header("hypothesis\treference", "x")
-    assert columns.split_row("\t", header, "x") == {"hypothesis": "", "reference": ""}
+    assert columns.pair_cells(["", ""], header, "x") == {"hypothesis": "", "reference": ""}
     with pytest.raises(TensorMTError, match="x: 3 columns, the header has 2"):
-        columns.split_row("a\tb\tc", header, "x")
+        columns.pair_cells(["a", "b", "c"], header, "x")
     with pytest.raises(TensorMTError, match="x: two columns have the same name"):
         columns.split_header("a\tb\ta", "x")
 
@@ -36,3 +36,49 @@ def test_texts_and_documents():
     for value in (True, None, [1]):
         with pytest.raises(TensorMTError, match="x: 'doc' must be a string or a number"):
             columns.check_document(value, "x")
+
+
+def refs(row, **named):
+    return columns.make_record(row, columns.Columns(**named), "x.jsonl, line 1").refs
+
+
+def test_references_are_ordered_by_number():
+    row = {"hypothesis": "h", "reference10": "c", "reference_2": "b", "reference": "a"}
+    assert refs(row) == ["a", "b", "c"]
+    assert refs({"hypothesis": "h", "references": ["a", None]}) == ["a", None]
+    assert refs({"hypothesis": "h", "references": "a"}) == ["a"]
+    assert refs(row, refs=("reference10",)) == ["c"]
+
+
+@pytest.mark.parametrize(
+    ("row", "one", "two"),
+    [
+        ({"references": ["a"], "reference": "b"}, "references", "reference"),
+        ({"reference": "a", "references": "b", "reference2": "c"}, "references", "reference, "),
+        ({"reference1": "a", "reference_1": "b"}, "reference1", "reference_1"),
+        ({"reference1": "a", "reference01": "b"}, "reference1", "reference01"),
+    ],
+)
+def test_a_row_with_two_readings_is_refused_with_both(row, one, two):
+    message = f"x.jsonl, line 1: the references can be read from {one} or from {two}"
+    with pytest.raises(TensorMTError, match=message) as caught:
+        refs({"hypothesis": "h", **row})
+    assert caught.value.options == "refs"
+
+
+def test_a_reading_without_text_is_none():
+    assert refs({"hypothesis": "h", "references": [], "reference": "b"}) == ["b"]
+    assert refs({"hypothesis": "h", "references": None, "reference2": "b"}) == ["b"]
+    assert refs({"hypothesis": "h", "references": ["a"], "reference": ""}) == ["a"]
+
+
+def test_the_columns_that_exist_are_named():
+    with pytest.raises(TensorMTError, match="has no 'hypothesis': it has mt, gold; name") as caught:
+        refs({"mt": "h", "gold": "r"})
+    assert caught.value.options == "hyp refs"
+    row, names = {"hypothesis": "h", "gold": "r"}, columns.Columns(refs=("glod",))
+    record = columns.make_record(row, names, "x")
+    with pytest.raises(TensorMTError, match="no column 'glod': it has hypothesis, gold"):
+        columns.check_references(record, row, names, "x")
+    with pytest.raises(TensorMTError, match=r"a\.parquet: two columns have the same name, 'a'"):
+        columns.check_names(["a", "a"], columns.Columns("a"), "a.parquet")

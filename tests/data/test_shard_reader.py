@@ -6,7 +6,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tensormt.data.shard_reader import Columns, InvalidRow, content_digest, read_records
+from tensormt.data.row_columns import Columns
+from tensormt.data.shard_reader import InvalidRow, content_digest, read_records
 from tensormt.data.shards import cut_files
 from tensormt.errors import TensorMTError
 

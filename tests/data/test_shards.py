@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tensormt.data.shard_reader import Columns, read_records
+from tensormt.data.row_columns import Columns
+from tensormt.data.shard_reader import read_records
 from tensormt.data.shards import cut_files, find_files, row_location
 from tensormt.errors import TensorMTError
 

@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from tensormt.data.human_scores import read_scores
-from tensormt.data.wmt import NO_OUTPUT, language_pairs, read_folder, write_scores
+from tensormt.data.wmt import (
+    NO_OUTPUT,
+    language_pairs,
+    read_folder,
+    standard_reference,
+    write_scores,
+)
 from tensormt.errors import TensorMTError
 
 
@@ -33,8 +39,8 @@ def folder(tmp_path):
 
 def test_a_language_pair(folder):
     assert language_pairs(folder) == ["en-de"]
-    found = read_folder(folder, "en-de")
-    assert found.references == ["refA"]
+    found = read_folder(folder, "en-de", human_outputs=True)
+    assert (found.references, found.human_outputs) == (["refA"], [])
     assert found.test.outputs == {"refB": ["c", "d"], "s": ["x", None], "t": ["y", "z"]}
     assert (found.test.references, found.test.documents) == ([["a", "b"]], ["d1", "d1"])
     nan = math.nan
@@ -46,6 +52,39 @@ def test_a_language_pair(folder):
     other = read_folder(folder, "en-de", ["refB"])
     assert list(other.test.outputs) == ["s", "t"]
     assert other.stored["M"][0].tolist() == [9, 9]
+
+
+def test_human_outputs_are_left_out(folder):
+    (folder / "system-outputs/en-de/synthetic_ref.txt").write_text("a\nb\n")
+    (folder / "system-outputs/en-de/refA.txt").write_text("a\nb\n")
+    found = read_folder(folder, "en-de")
+    assert list(found.test.outputs) == ["s", "t"]
+    assert found.human_outputs == ["refB", "synthetic_ref"]  # refA is the reference
+    np.testing.assert_array_equal(found.test.human["mqm"], [[1, math.nan], [3, 4]])
+    kept = read_folder(folder, "en-de", human_outputs=True)
+    assert list(kept.test.outputs) == ["refB", "s", "synthetic_ref", "t"]
+
+
+@pytest.mark.parametrize(
+    ("name", "pair", "expected"),
+    [
+        ("wmt23", "he-en", "refB"),
+        ("wmt23_part", "he-en", "refB"),
+        ("wmt23", "zh-en", "refA"),
+        ("wmt21.news", "en-de", "refC"),
+        ("wmt21.tedtalks", "en-de", "refA"),
+        ("wmt99", "he-en", "refA"),
+    ],
+)
+def test_standard_references(tmp_path, name, pair, expected):
+    assert standard_reference(tmp_path / name, pair, ["refC", "refB", "refA"]) == expected
+    assert standard_reference(tmp_path / name, pair, ["refX"]) == "refX"
+
+
+def test_the_folder_may_be_the_current_one(tmp_path, monkeypatch):
+    (tmp_path / "wmt23").mkdir()
+    monkeypatch.chdir(tmp_path / "wmt23")
+    assert standard_reference(".", "he-en", ["refA", "refB"]) == "refB"
 
 
 def test_what_is_missing_is_named(folder):

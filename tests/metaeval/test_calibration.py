@@ -62,3 +62,38 @@ def test_outcomes_of_pairs_by_hand():
     human, metric = torch.tensor([[1.0, 1.0, 2.0]]), torch.tensor([[0.5, 0.6, 0.2]])
     assert pair_outcomes(human, metric).tolist() == [[False, False, False]]
     assert pair_outcomes(human, metric, 0.101).tolist() == [[True, False, False]]
+
+
+def test_equal_human_scores_are_all_right_and_no_more():
+    """One group of every size: the shares of their pairs have no exact sum."""
+    metric = tied(1, (40, 24), 10**6)
+    sizes = torch.arange(40)[:, None] % 23 + 2
+    mask = torch.arange(24) < sizes
+    for pooled in (False, True):
+        value, epsilon = metaeval.calibrated_accuracy(
+            torch.ones_like(metric), metric, mask, pooled=pooled
+        )
+        assert value.item() == pytest.approx(1, abs=1e-12)
+        assert value <= 1
+        assert epsilon > 0
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (5, 1), (2, 3, 1)])
+def test_groups_without_a_pair_have_no_accuracy(shape):
+    scores = tied(1, shape)
+    for found in metaeval.calibrated_accuracy(scores, scores):
+        assert found.shape == shape[:-2]
+        assert found.isnan().all()
+    wide = torch.cat([scores, scores + 1], dim=-1)
+    lone = torch.tensor([True, False])  # a pair, of which one item is missing
+    for found in metaeval.calibrated_accuracy(wide, wide, lone):
+        assert found.isnan().all()
+
+
+@pytest.mark.parametrize("scale", [1e307, 1e154, 1e-160, 1e-310])
+def test_the_scale_of_scores_does_not_matter(scale):
+    human, metric = tied(1, (5, 6), 3), tied(2, (5, 6), 50)
+    expected = metaeval.calibrated_accuracy(human, metric)
+    value, epsilon = metaeval.calibrated_accuracy(human * scale, metric * scale)
+    assert value.item() == pytest.approx(expected[0].item(), abs=1e-12)
+    assert epsilon.item() / scale == pytest.approx(expected[1].item(), rel=1e-6)

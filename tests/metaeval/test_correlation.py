@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from metaeval.score_samples import tied
 
 from tensormt import metaeval
+from tensormt.metaeval.correlation import unit_scale
 
 NAN = float("nan")
 
@@ -66,3 +67,27 @@ def test_pearson_of_a_rising_line_is_1(values, shift):
     if x.max() - x.min() > 1e-3:
         assert metaeval.pearson(x, x * 3 + shift).item() == pytest.approx(1, abs=1e-6)
         assert metaeval.spearman(x, x**3).item() <= 1
+
+
+@pytest.mark.parametrize("scale", [1e300, 1e154, 1e-160, 1e-310])
+@pytest.mark.parametrize("name", SCIPY)
+def test_the_scale_of_scores_does_not_matter(name, scale):
+    """Squares of such scores overflow or underflow; 1e-310 keeps ten digits."""
+    x, y = tied(1, (4, 20), 10**6), tied(2, (4, 20), 10**6)
+    ours = getattr(metaeval, name)
+    expected = ours(x, y)
+    assert torch.allclose(ours(x * scale, y), expected, atol=1e-9)
+    assert torch.allclose(ours(x, y * scale), expected, atol=1e-9)
+    weights = torch.from_numpy(np.random.default_rng(3).integers(0, 3, (4, 20)))
+    found = ours(x * scale, y * scale, weights)
+    assert torch.allclose(found, ours(x, y, weights), atol=1e-9)
+
+
+def test_scaling_is_exact():
+    values = tied(1, (3, 7), 10**6) * 1e-170
+    scaled, exponent = unit_scale(values, -1)
+    assert torch.equal(torch.ldexp(scaled, exponent), values)
+    assert ((scaled.abs().amax(dim=-1) >= 0.5) & (scaled.abs() <= 1).all(dim=-1)).all()
+    infinite = torch.tensor([math.inf, NAN, 3.0, -1.0])
+    assert unit_scale(infinite, -1)[0].nan_to_num(9).tolist()[1:] == [9, 0.75, -0.25]
+    assert unit_scale(torch.zeros(2), -1)[0].tolist() == [0, 0]

@@ -23,10 +23,31 @@ def test_tables():
         "fluency, segment level               pearson",
         "BLEU-1                                 0.126",
     ]
-    test = PairwiseTest("A", "B", "fluency", "segment", "pearson", 0.25, 0.001)
+    test = PairwiseTest("A", "B", "fluency", "segment", "pearson", 0.25, 0.001, None, "pooled")
     assert format.format_pairwise_tests([test]).split("\n")[1].split() == [
-        "A", "-", "B", "fluency", "segment", "pearson", "+0.250", "0.0010",
+        "A", "-", "B", "fluency", "segment", "pooled", "pearson", "+0.250", "0.0010",
     ]  # fmt: skip
+
+
+def test_heads_say_what_is_compared():
+    heads = {
+        ("segment", "segment"): "f, segment level, grouped by segment",
+        ("document", "segment"): "f, document level, grouped by document",
+        ("segment", "system"): "f, segment level, grouped by system",
+        ("segment", "pooled"): "f, segment level, pairs of all segments together",
+        ("segment", "none"): "f, segment level, all outputs together",
+        ("system", None): "f, system level",
+    }
+    for (level, grouping), head in heads.items():
+        row = Row("bleu-1", "", "f", level, "tau_b", 0.5, grouping=grouping)
+        assert format.tables_by_metric([row]).split("  ")[0] == head
+        assert format.tables_by_order([row]).split("  ")[0] == f"{head}, tau_b"
+
+
+def test_no_value_is_a_dash():
+    row = Row("A", "", "f", "system", "pearson", math.nan, math.nan, math.nan, 0.5, 0.1)
+    assert format.tables_by_metric([row]).split()[-1] == "–"
+    assert format.tables_by_metric([row]).count("–") == 1
 
 
 def test_corrected_p_values_have_their_own_column():

@@ -108,3 +108,17 @@ def test_darr_leaves_out_small_human_gaps():
     ours = metaeval.tau_wmt10(human, metric, least_gap=2.0).item()
     assert ours == pytest.approx(FORMULAS["tau_wmt10"](**counts), abs=1e-14)
     assert sum(counts.values()) < 40 * 39 // 2
+
+
+def test_a_perfect_order_is_1_and_no_more():
+    for items in range(2, 40):
+        x = torch.arange(items, dtype=torch.float64)
+        assert metaeval.tau_b(x, x).item() <= 1
+        assert metaeval.tau_b(x, -x).item() >= -1
+
+
+def test_infinite_scores_are_no_masked_items():
+    x = torch.tensor([1.0, 2.0, math.inf, 5.0])
+    mask = torch.tensor([True, True, True, False])
+    expected = scipy.stats.kendalltau([1, 2, 3], [1, 2, 3], variant="c").statistic
+    assert metaeval.tau_c(x, x, mask).item() == pytest.approx(expected)

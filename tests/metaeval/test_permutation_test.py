@@ -142,3 +142,23 @@ def test_equally_good_metrics_differ_in_five_percent_of_cases(statistic, groupin
     spread = 3 * math.sqrt(0.05 * 0.95 / cases)
     assert alarms / cases <= 0.05 + spread
     assert alarms / cases >= 0.05 - spread
+
+
+@pytest.mark.parametrize("scale", [1e300, 1e-200])
+@pytest.mark.parametrize(
+    ("statistic", "grouping", "units"),
+    [
+        ("pearson", "none", "both"),
+        ("tau_b", "none", "systems"),
+        ("accuracy_ties", "segment", "pairs"),
+    ],
+)
+def test_the_scale_of_scores_does_not_matter(statistic, grouping, units, scale):
+    human = tied(1, (4, 9))
+    metrics = torch.stack([human + tied(2, (4, 9), 20), tied(3, (4, 9), 20)])
+    expected = pairwise_permutation(human, metrics, statistic, grouping, units, resamples=49)
+    found = pairwise_permutation(
+        human * scale, metrics * scale, statistic, grouping, units, resamples=49
+    )
+    assert torch.allclose(found.values, expected.values)
+    assert torch.equal(found.p(), expected.p())

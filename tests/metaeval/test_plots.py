@@ -1,5 +1,7 @@
 """Plots of a meta-evaluation are PNG files."""
 
+from dataclasses import replace
+
 import torch
 
 from tensormt.metaeval import plots
@@ -34,3 +36,9 @@ def test_plots_are_files(tmp_path):
         "zh-en_segment_acc_eq.png",
     ]
     assert all(path.read_bytes()[:4] == b"\x89PNG" for path in files)
+
+
+def test_negated_scores_have_a_minus_sign():
+    scores = Scores("ter", "TER", torch.zeros(2, 2))
+    assert plots._label(scores) == "ter"
+    assert plots._label(replace(scores, negated=True)) == "−ter"

@@ -154,3 +154,11 @@ def test_standardized_scores():
     assert found[present].tolist() == pytest.approx(((values - 3) / values.std()).tolist())
     assert found[1, 1].isnan()
     assert standardize(torch.full((2, 2), 3.0), present)[present].tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("scale", [1e300, 1e154, 1e-160, 1e-310])
+def test_standardized_scores_of_any_scale(scale):
+    scores = tied(1, (3, 8), 10**6)
+    everywhere = torch.ones(3, 8, dtype=torch.bool)
+    expected = standardize(scores, everywhere)
+    assert torch.allclose(standardize(scores * scale, everywhere), expected, atol=1e-9)

@@ -27,12 +27,15 @@ def sets(human, metrics, documents=DOCUMENTS, human_systems=None):
     ]
 
 
-def test_rows_are_the_single_agreements():
+@pytest.mark.parametrize("grouping", ["segment", "none"])
+def test_rows_are_the_single_agreements(grouping):
     config = runner.Config(
-        levels=("segment", "document", "system"), statistics=("pearson", "tau_b")
+        levels=("segment", "document", "system"), statistics=("pearson", "tau_b"), grouping=grouping
     )
     rows = runner.meta_evaluate(sets(HUMAN, METRICS), config)
     assert len(rows) == 3 * 3 * 2
+    assert {row.grouping for row in rows if row.level != "system"} == {grouping}
+    assert {row.grouping for row in rows if row.level == "system"} == {None}
     for row in rows:
         table = METRICS[[m.name for m in METRICS].index(row.metric)].segments
         human = HUMAN["fluency"]
@@ -40,9 +43,9 @@ def test_rows_are_the_single_agreements():
             expected = metaeval.correlate_systems(human.mean(1), table.mean(1), row.statistic)
         elif row.level == "document":
             sides = (metaeval.document_means(x, *DOCUMENTS) for x in (human, table))
-            expected = metaeval.correlate(*sides, row.statistic)
+            expected = metaeval.correlate(*sides, row.statistic, grouping)
         else:
-            expected = metaeval.correlate(human, table, row.statistic)
+            expected = metaeval.correlate(human, table, row.statistic, grouping)
         assert row.value == pytest.approx(expected.item())
         assert row.low is None
 
@@ -72,7 +75,11 @@ def test_a_metric_without_scores_changes_nothing_for_the_others(test):
     own, other = Scores("a", "a", first), Scores("b", "b", second)
     empty = Scores("c", "c", nothing, published=torch.arange(5, dtype=torch.float64))
     config = Config(
-        levels=("segment", "system"), statistics=("pearson",), test=test, permutations=40
+        levels=("segment", "system"),
+        statistics=("pearson",),
+        grouping="none",
+        test=test,
+        permutations=40,
     )
     documents = torch.arange(12), 12
     alone = pairwise_tests(sets({"h": human}, [own, other], documents), config)
@@ -97,3 +104,25 @@ def test_published_human_scores_at_system_level():
     assert mean.value == pytest.approx(1)
     expected = float(torch.corrcoef(torch.stack([human_systems, human.mean(1)]))[0, 1])
     assert system.value == pytest.approx(expected, abs=1e-10)  # means are rounded to 40 bits
+
+
+@pytest.mark.parametrize(("systems", "segments"), [(1, 1), (1, 4), (3, 1)])
+def test_too_few_scores_have_no_value(systems, segments):
+    """No group has a pair: no statistic exists, no threshold, no p; nothing fails."""
+    human = torch.rand(systems, segments, dtype=torch.float64)
+    metrics = [Scores("a", "a", human * 2), Scores("b", "b", -human)]
+    documents = torch.zeros(segments, dtype=torch.int64), 1
+    statistics = (*metaeval.STATISTICS, *(["spa"] if systems > 1 else []))
+    config = Config(
+        levels=("segment", "document", "system", "mean"),
+        statistics=statistics,
+        resamples=5,
+        permutations=5,
+    )
+    judged = sets({"h": human}, metrics, documents)
+    for row in meta_evaluate(judged, config):
+        if systems == 1:
+            assert math.isnan(row.value)
+            assert row.epsilon is None
+    for test in pairwise_tests(judged, config):
+        assert math.isnan(test.p) == math.isnan(test.difference)

@@ -6,6 +6,7 @@ import math
 import pytest
 import torch
 from data.judged_samples import ROWS
+from metaeval.error_rate_samples import LengthError, LengthScore
 
 from tensormt import metaeval
 from tensormt.data import human_scores as data
@@ -106,3 +107,23 @@ def test_trees_come_from_the_parser_once_a_text(jsonl):
     assert len(seen) == len(set(seen))
     with pytest.raises(TensorMTError, match="STM compares trees: name a parser"):
         Evaluator(["stm"])
+
+
+def test_error_rates_are_negated_at_every_level(jsonl):
+    """The scores of an error rate are those of the metric with the opposite sign."""
+    test = data.read_jsonl(jsonl)
+    metrics = {"error": LengthError(), "score": LengthScore()}
+    error, score = scores.evaluate_metrics(Evaluator(metrics), test)
+    assert (error.negated, score.negated) == (True, False)
+    assert error.segments.nan_to_num(0).min() < 0
+    assert error.segments.nan_to_num(0).max() <= 0
+    numbers = torch.from_numpy(test.document_numbers()[0])
+    drawn = torch.tensor([[2, 0, 1], [0, 1, 2]])
+    for read in (
+        lambda own: own.segments,
+        lambda own: own.documents(numbers, 2),
+        lambda own: own.systems(),
+        lambda own: own.systems(drawn),
+        lambda own: own.means(),
+    ):
+        torch.testing.assert_close(read(error), read(score), equal_nan=True, rtol=0, atol=0)

@@ -79,7 +79,12 @@ def test_equal_to_exchanged_tables(units, permutations, gaps):
         human[1, 2] = metrics[1, 3, 5] = NAN
     found = pairwise_permutation_spa(human, metrics, units, permutations, resamples=12, seed=7)
     draws = torch.cat(list(swaps_of_shape(SHAPES[units], 12, 36, 7, "cpu"))).tolist()
-    flips = random_signs(permutations, 9).tolist() if permutations else []
+    flips = []
+    if permutations:
+        judged = ~human.isnan().all(dim=0)
+        placed = torch.zeros(permutations, 9, dtype=torch.float64)
+        placed[:, judged] = random_signs(permutations, int(judged.sum()))
+        flips = placed.tolist()
     for a, b in itertools.combinations(range(3), 2):
         tables = human.tolist(), metrics[a].tolist(), metrics[b].tolist()
         expected = [oracle_null(*tables, swap, flips) for swap in draws]

@@ -25,3 +25,9 @@ def test_the_option_that_is_the_order():
         None,
     ]
     assert order_option("bleu:max_order=2") is None
+
+
+def test_the_language_sets_the_tokeniser():
+    found = sweep(["bleu", "chrf"], [2], "zh")
+    assert found["bleu-2"].tokenize == "zh"
+    assert sweep(["bleu"], [], "zh")["bleu"].tokenize == "zh"

@@ -11,7 +11,7 @@ import pytest
 
 import tensormt as tm
 from tensormt.command.main import main
-from tensormt.parser import cache, checkpoint
+from tensormt.parser import cache, checkpoint, clear_parsers
 
 
 class Flat:
@@ -132,6 +132,7 @@ def test_a_fully_cached_run_does_not_load_the_parser(tmp_path, monkeypatch, caps
         raise AssertionError("the weights were read")
 
     monkeypatch.setattr(checkpoint, "load_model", load)
+    clear_parsers()
     assert main([str(part) for part in score]) == 0
     assert capsys.readouterr().out == first
     (tmp_path / "h.txt").write_text("Something else .\n")

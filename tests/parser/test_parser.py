@@ -159,6 +159,7 @@ ODD = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore:some sentences are in a script")
 @pytest.mark.filterwarnings("error")
 def test_odd_input_has_a_tree(parser):
     trees = parser.parse([*ODD, None, [], ["New York", "(", "", " ", "a\nb"]])

@@ -5,7 +5,7 @@ import pytest
 import tensormt as tm
 from tensormt.errors import TensorMTError
 from tensormt.parser.cache import CachedParser
-from tensormt.parser.tree_source import tree_source
+from tensormt.parser.tree_source import clear_parsers, tree_source
 from tensormt.trees.sources import TreeOptions, TreesAsText
 
 
@@ -42,3 +42,33 @@ def test_functions_and_what_is_not_needed():
         tree_source("no such parser")
     with pytest.raises(TensorMTError, match="parser is int: expected"):
         tree_source(3)
+
+
+def test_parsers_of_the_package_stay_loaded():
+    """The weights are read once, and known texts are not parsed again; a language is checked."""
+    clear_parsers()
+    first, second = tree_source("default"), tree_source("default")
+    assert first is not second
+    assert first.parser is second.parser
+    tree = first(["A dog ran."]).to_brackets()
+    assert second(["A dog ran."]).to_brackets() == tree
+    assert (first.parsed, second.parsed) == (1, 0)
+    assert tree_source("ud", None, "de").parser is tree_source("ud", None, "de").parser
+    assert tree_source("ud", None, "de").parser is not tree_source("ud", None, "fr").parser
+    clear_parsers()
+    assert tree_source("default").parser is not first.parser
+
+
+def test_a_folder_gets_every_tree_although_it_is_in_memory(tmp_path):
+    tree_source("default")(["A cat sat."])
+    kept = tree_source(TreeOptions("default", cache=tmp_path))
+    kept(["A cat sat."])
+    assert kept.parsed == 1
+    again = tree_source(TreeOptions("default", cache=tmp_path))
+    again(["A cat sat."])
+    assert again.parsed == 0
+
+
+def test_rules_make_another_parser():
+    whole = tree_source(TreeOptions("default", rules={"split": False}))
+    assert whole.parser is not tree_source("default").parser

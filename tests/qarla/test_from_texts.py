@@ -1,10 +1,17 @@
 """Similarity tensors of texts, against the metrics on single pairs of texts."""
 
+import itertools
+
 import pytest
+import torch
+from metaeval.error_rate_samples import LengthError, LengthScore
 from qarla.text_samples import MODELS, OUTPUTS, judged_set, tensors_of
 
 from tensormt.errors import TensorMTError
+from tensormt.evaluator import Evaluator
 from tensormt.ngram.bleu import BLEU
+from tensormt.qarla.from_texts import similarity_tensors_from_segments
+from tensormt.segments import Segments
 from tensormt.text.tokens import TokenBatch
 
 
@@ -36,3 +43,42 @@ def test_the_tensors_hold_every_pair():
 def test_wrong_names():
     with pytest.raises(TensorMTError, match="'vector-x': expected a number of terms"):
         tensors_of(judged_set(), ["vector-x"])
+
+
+def test_error_rates_are_negated():
+    """QARLA compares similarities by order only, so that the sign is all that matters."""
+    segments = Segments.from_rows(
+        {"a": ["one two", "three"], "b": ["one two three four", "five"]},
+        [["a b c", "a b", "a"], ["a b c d", "a", "a b"]],
+    )
+    metrics = {"error": LengthError(), "score": LengthScore()}
+    tensors = similarity_tensors_from_segments(segments, list(metrics), Evaluator(metrics))
+    for part in (tensors.am, tensors.mm, tensors.aa):
+        assert part.max() <= 0
+        assert torch.equal(part[..., 0], part[..., 1])
+    assert tensors.am[0, 0, :, 0].tolist() == pytest.approx([-1 / 3, 0, -1])
+    kings = tensors.king_sets()
+    assert kings[1] == kings[2]
+
+
+def test_an_empty_text_is_not_the_best_by_an_error_rate():
+    segments = Segments.from_rows(
+        {"empty": [""], "none": [None], "long": ["one two three four five"]},
+        [["a b", "a", "a b c"]],
+    )
+    tensors = similarity_tensors_from_segments(
+        segments, ["error"], Evaluator({"error": LengthError()})
+    )
+    assert tensors.am[0, 0, :, 0].tolist() == [-1, -1, -1]  # all words are missing
+    assert tensors.am[0, 2, :, 0].tolist() == pytest.approx([-1.5, -4, -2 / 3])
+    worst = min(part.min().item() for part in (tensors.am, tensors.mm))
+    assert tensors.aa[0, 2, 0, 0].item() == pytest.approx(worst)  # nothing is like an empty text
+    assert tensors.queen().tolist()[0][0] == pytest.approx(oracle_queen([-1, -1, -1]))
+
+
+def oracle_queen(own):
+    """Share of triples with x(a, m) ≥ x(m', m'') for references of 2, 1 and 3 words."""
+    lengths = [2, 1, 3]
+    pairs = [-abs(a - b) / b for a, b in itertools.permutations(lengths, 2)]
+    passed = [mine >= other - 1e-9 for mine in own for other in pairs]
+    return sum(passed) / len(passed)

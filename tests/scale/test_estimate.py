@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from scale.samples import rows, write_jsonl
 
-from tensormt.data.shard_reader import Columns
+from tensormt.data.row_columns import Columns
 from tensormt.data.shards import cut_files, find_files
 from tensormt.evaluator import Evaluator
 from tensormt.scale import estimate as module

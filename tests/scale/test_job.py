@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 import tensormt as tm
-from tensormt.data.shard_reader import Columns
+from tensormt.data.row_columns import Columns
 from tensormt.data.shards import Shard
 from tensormt.errors import TensorMTError
 from tensormt.scale.job import Job, unfitted

@@ -8,7 +8,7 @@ import pytest
 from scale.samples import rows, write_jsonl
 
 import tensormt as tm
-from tensormt.data.shard_reader import Columns
+from tensormt.data.row_columns import Columns
 from tensormt.data.shard_writer import read_footer
 from tensormt.data.shards import cut_files
 from tensormt.scale.job import Job
