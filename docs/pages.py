@@ -27,12 +27,15 @@ FILES = {
 }
 # modules that users import by name; all else is reached through the packages
 MODULES = [
+    "tensormt.comparison",
     "tensormt.evaluator",
     "tensormt.inputs",
     "tensormt.metric",
     "tensormt.options",
     "tensormt.registry",
+    "tensormt.resampling",
     "tensormt.segments",
+    "tensormt.significance",
     "tensormt.statistics",
     "tensormt.train.functional",
     "tensormt.train.torchmetrics_wrapper",

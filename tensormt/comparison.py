@@ -34,6 +34,15 @@ __all__ = ["ComparisonResult", "compare", "compare_systems"]
 TESTS = {"bs": "paired bootstrap", "ar": "approximate randomization"}
 
 
+def format_p(p: float) -> str:
+    """Format a p-value.
+
+    >>> format_p(0.04567), format_p(0.00004)
+    ('0.0457', '<0.0001')
+    """
+    return f"{p:.4f}" if p >= 0.00005 else "<0.0001"
+
+
 @dataclass(frozen=True)
 class ComparisonResult:
     """Comparisons of systems; prints as a table, and shows itself as one in a notebook.
@@ -98,8 +107,8 @@ class ComparisonResult:
             *(own if self.all_pairs else own[1:]),
             self._format(name, found.difference, "+"),
             *interval,
-            f"{found.p:.4f}",
-            f"{found.p_holm:.4f}",
+            format_p(found.p),
+            format_p(found.p_holm),
             found.verdict,
             f"{found.wins}/{found.ties}/{found.losses}",
         ]

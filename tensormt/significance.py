@@ -40,6 +40,8 @@ from tensormt.resampling import (
 )
 from tensormt.statistics import Statistics
 
+__all__ = ["Comparison", "check_systems", "compare", "sample_count"]
+
 SAMPLES = {"bs": 1000, "ar": 10000}  # of sacrebleu, for its p-values
 LEVEL = 0.05
 _BLOCK = 32  # swaps at a time; a multiple of 32, so that numpy uses all of its random bits

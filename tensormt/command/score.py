@@ -86,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
         mark, ids = _fingerprint(args, job), bool(args.id)
         writer = SegmentWriter(args.segments, mark, metrics, args.resume, inputs, ids)
     totals = Totals.from_json(writer.kept if writer and writer.kept else {})
-    start, kept = writer.done if writer else 0, []
+    start, parts = writer.done if writer else 0, []
     with Progress(len(corpus), "score", quiet=args.quiet) as bar:
         bar(start)
         job.parsing.show_on(bar)
@@ -95,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
             found = replace(found, systems=list(job.names.values()))
             totals.add(found, documents=args.documents)
             if args.confidence:
-                kept.append(found)
+                parts.append(found)
             if writer:
                 scores = {name: found.segments(name).numpy() for name in evaluator.metrics}
                 by_system = {
@@ -107,7 +107,7 @@ def run(args: argparse.Namespace) -> int:
             bar(len(segments))
     if writer:
         writer.finish()
-    print(_report(args, job, totals, _confidence(kept)))
+    print(_report(args, job, totals, _confidence(parts)))
     return 0
 
 

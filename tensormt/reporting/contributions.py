@@ -20,6 +20,7 @@ from torch import Tensor
 from tensormt.metric import Metric
 
 if TYPE_CHECKING:
+    from tensormt.explanation import Explanation
     from tensormt.reporting.explained import Explained, Match, Pair
 
 _MAX_ORDERS = 8  # 2⁸ scores per segment
@@ -103,6 +104,43 @@ def _items(found: Explained, member: str, weight: float) -> Iterator[Contributio
 def _sum(values: Iterable[float | None], weight: float = 1.0) -> float | None:
     found = list(values)
     return None if None in found else weight * math.fsum(value or 0.0 for value in found)
+
+
+def order_values(metric: Metric[Any], statistics: Tensor, found: Explanation) -> Tensor | None:
+    """Compute what the matches of each order add to segment scores.
+
+    Orders that the statistics count together share their contribution by their numbers of matches;
+    where all matches add the same (`found.evenly`), they share the score.
+
+    Args:
+        metric: The metric.
+        statistics: Statistics of single segments [n,K].
+        found: What the metric matched in these segments.
+
+    Returns:
+        The score without any match and the contribution of each of D orders, float64 [n,1+D]; None
+        if it is not known: an error rate, statistics that do not count matches, or more than 8
+        orders.
+    """
+    if found.edits or found.items is None:
+        return None
+    items, size = found.items, 1 + len(found.columns)
+    rows = items.hyp.segment[items.counted] * size + items.hyp.order[items.counted]
+    counts = torch.bincount(rows, minlength=len(statistics) * size).view(-1, size).double()
+    if found.evenly:
+        scores = metric.score(statistics, segment=True)
+        return counts * (scores / counts.sum(1).clamp(min=1))[:, None]
+    groups = list(dict.fromkeys(tuple(columns) for columns in found.columns if columns))
+    values = shapley_values(metric, statistics, groups)
+    if values is None:
+        return None
+    parts = torch.zeros_like(counts)
+    parts[:, 0] = values[:, 0]
+    for number, group in enumerate(groups, 1):
+        orders = [k for k, columns in enumerate(found.columns, 1) if tuple(columns) == group]
+        own = counts[:, orders]
+        parts[:, orders] = values[:, number, None] * own / own.sum(1, keepdim=True).clamp(min=1)
+    return parts
 
 
 def shapley_values(

@@ -26,7 +26,7 @@ from tensormt.inputs import is_batch
 from tensormt.metric import Metric, check_aligned
 from tensormt.options import describe
 from tensormt.registry import make
-from tensormt.reporting.contributions import shapley_values
+from tensormt.reporting.contributions import order_values
 from tensormt.segments import Segments
 
 CHUNK = 1024  # segments at a time: item keys of more segments would not fit into 64 bits
@@ -206,11 +206,7 @@ def by_segment(found: Explanation, metric: Metric[Any], statistics: Tensor) -> l
         segment.edits.extend(edits)
     words = [found.text(number) for number in range(len(found.hyp))]
     if found.items is not None:
-        values = None
-        if found.evenly:
-            values = _even_values(metric, statistics, found)
-        elif not found.edits:
-            values = shapley_values(metric, statistics, found.columns)
+        values = order_values(metric, statistics, found)
         added = None if values is None else values.tolist()
         if added is not None:
             segments = [
@@ -222,20 +218,6 @@ def by_segment(found: Explanation, metric: Metric[Any], statistics: Tensor) -> l
         segments = [replace(segment, base=0.0) for segment in segments]
         _add_pairs(segments, found, words, scores)
     return segments
-
-
-def _even_values(metric: Metric[Any], statistics: Tensor, found: Explanation) -> Tensor:
-    """What the matches of each order add if all matches of a segment add the same, [B,1+D].
-
-    Without a match the score is 0, which is in the first column.
-    """
-    items = found.items
-    assert items is not None
-    counts = statistics.new_zeros((len(statistics), 1 + len(found.columns)), dtype=torch.float64)
-    cells = items.hyp.segment * counts.shape[1] + items.hyp.order
-    counts.view(-1).index_add_(0, cells.cpu(), items.counted.cpu().double())
-    share = metric.score(statistics, segment=True) / counts.sum(1).clamp(min=1)
-    return counts * share[:, None]
 
 
 # The texts of a segment's items: (order, place) → text.

@@ -20,7 +20,7 @@ from tensormt.explanation import Explanation
 from tensormt.kernels.matches import Occurrences
 from tensormt.metric import Metric
 from tensormt.reporting.collect import Collected
-from tensormt.reporting.contributions import shapley_values
+from tensormt.reporting.contributions import order_values
 from tensormt.trees.batch import TreeBatch
 
 _PAIRS = 80  # pairs of nodes that are shown: those with the largest contributions
@@ -55,7 +55,10 @@ def segment_cards(collected: Collected, segments: Sequence[int]) -> list[dict[st
             parts = _characters(found, tables)
         else:
             parts = _items(found, len(cards))
-        values = [shapley_values(matches.own, table, first.columns) for table in tables]
+        values = [
+            order_values(matches.own, table, each)
+            for table, each in zip(tables, found, strict=True)
+        ]
         for number, (card, part) in enumerate(zip(cards, parts, strict=True)):
             part |= {"v": views.get(key, -1), "kind": first.kind}
             if first.best is not None:

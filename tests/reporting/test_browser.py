@@ -12,6 +12,7 @@ import numpy as np
 import oracles
 import pytest
 import torch
+from error_rate import LengthError
 
 import tensormt as tm
 
@@ -470,4 +471,50 @@ def test_a_mean_shows_what_its_members_match(browser, lacking):
     assert abs(total - (one - two)) < 6e-5
     assert len(parts) > 4
     assert abs(sum(parts) - total) < 6e-5 * len(bars)
+    page.close()
+
+
+def test_of_error_rates_less_is_better(browser, tmp_path):
+    """Bold, colours of the matrix, the histogram and the rows; the p-values of tm.compare."""
+    rng = random.Random(2)
+    ref = [" ".join(rng.choices("abcdef", k=10)) for _ in range(40)]
+    hyps = {
+        name: [" ".join(w for w in line.split() if rng.random() > share) for line in ref]
+        for name, share in (("worst", 0.6), ("best", 0.05), ("middle", 0.3))
+    }
+    metrics = [LengthError(), "bleu:max_order=1"]
+    path = tm.report(hyps, [ref], metrics, tmp_path / "report.html")
+    page = browser.new_page()
+    page.goto(path.as_uri())
+    page.wait_for_selector("body[data-done]", state="attached")
+    rows = page.eval_on_selector_all(
+        "#system-table tbody tr", "all => all.map(r => [...r.children].map(c => c.className))"
+    )
+    assert [[k for k, row in enumerate(rows) if "best" in row[c]] for c in (1, 2)] == [[1], [1]]
+    assert "↓ lower is better" in page.inner_text("#systems")
+    compared = tm.compare(hyps, [ref], metrics=metrics, all_pairs=True)
+    names = list(hyps)
+    for number, metric in enumerate(("lengtherror", "bleu:max_order=1")):
+        page.click(f"[data-metric='{number}']")
+        for found in compared.comparisons:
+            if found.metric != metric:
+                continue
+            a, b = names.index(found.system), names.index(found.baseline)
+            cell = page.locator(f"td:has(> [data-pair='{a},{b}'])")
+            expected = {"better": "plus", "worse": "minus"}[found.verdict]
+            assert expected in cell.get_attribute("class").split()
+            title = cell.locator("button").get_attribute("title")
+            assert f"{found.wins} won, {found.ties} tied, {found.losses} lost" in title
+    note = page.inner_text("#matrix")
+    assert "10,000 resamples, seed 12345" in note
+    assert "p corrected by Holm for 3 comparisons" in note
+    page.click("[data-metric='0']")
+    sides = page.eval_on_selector_all(
+        "#histogram rect.bin", "all => all.map(r => [+r.getAttribute('height'), r.classList[1]])"
+    )
+    assert {side for height, side in sides[21:] if height > 1} == {"minus"}  # A has more errors
+    shown = page.eval_on_selector_all(
+        "#space .figures > span:nth-child(2)", "all => all.map(s => [s.textContent, s.className])"
+    )
+    assert {side for text, side in shown if text.startswith("+")} == {"minus"}
     page.close()

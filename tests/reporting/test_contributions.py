@@ -1,13 +1,19 @@
 """What matches add: Shapley values by their definition, items ranked by them."""
 
 import math
+from dataclasses import replace
 
 import oracles
 import pytest
 import torch
 
 import tensormt as tm
-from tensormt.reporting.contributions import base_score, contributions, shapley_values
+from tensormt.reporting.contributions import (
+    base_score,
+    contributions,
+    order_values,
+    shapley_values,
+)
 
 
 def test_additions_sum_to_the_score():
@@ -80,7 +86,22 @@ def test_equal_items_are_put_together():
 
 
 def test_what_is_not_known():
-    """More than eight orders: too many subsets."""
+    """More than eight orders: too many subsets. Or the statistics do not count matches."""
     [found] = tm.explain("bleu:max_order=9", ["a b"], [["a b"]])
     assert base_score(found) is None
     assert {item.adds for item in contributions(found)} == {None}
+    metric, batch = tm.BLEU(1), tm.TokenBatch.from_text(["a b"])
+    explanation = replace(metric.explain(batch, [batch]), columns=[[]])
+    assert order_values(metric, metric.statistics(batch, [batch]), explanation) is None
+
+
+def test_orders_that_are_counted_together():
+    """Two orders with one column share its contribution by their numbers of matches."""
+    metric, batch = tm.BLEU(2), tm.TokenBatch.from_text(["a b c", "a b", "x y"])
+    other = tm.TokenBatch.from_text(["a b c", "a b", "z z"])
+    rows = metric.statistics(batch, [other])
+    found = metric.explain(batch, [other])
+    together = [*found.columns[0], *found.columns[1]]
+    values = order_values(metric, rows, replace(found, columns=[together, together]))
+    expected = [[0, 60, 40], [0, 200 / 3, 100 / 3], [0, 0, 0]]
+    assert torch.allclose(values, torch.tensor(expected, dtype=torch.float64))
