@@ -12,12 +12,14 @@ from tensormt.version import __version__
 if TYPE_CHECKING:
     from tensormt import metaeval, qarla
     from tensormt.combined import Mean, Queen
+    from tensormt.edit import CER, PER, WER
     from tensormt.ngram import BLEU, BM, BMA, NIST, NM, ChrF
     from tensormt.ngram.frequencies import Frequencies
     from tensormt.ngram.references import References
     from tensormt.parser import Parser
     from tensormt.reporting import explain, report
     from tensormt.result import Result, Results
+    from tensormt.rouge import ROUGE
     from tensormt.scoring import parse, score
     from tensormt.syntax import DSTM, DTKM, HWCM, STM, TKM
     from tensormt.text.tokens import TokenBatch
@@ -27,13 +29,17 @@ __all__ = [
     "BLEU",
     "BM",
     "BMA",
+    "CER",
     "DSTM",
     "DTKM",
     "HWCM",
     "NIST",
     "NM",
+    "PER",
+    "ROUGE",
     "STM",
     "TKM",
+    "WER",
     "ChrF",
     "Frequencies",
     "Mean",
@@ -59,9 +65,11 @@ __all__ = [
 _NAMES = {
     "combined": "Mean Queen",
     "comparison": "compare",
+    "edit": "CER PER WER",
     "ngram": "BLEU BM BMA NIST NM ChrF",
     "ngram.frequencies": "Frequencies",
     "ngram.references": "References",
+    "rouge": "ROUGE",
     "syntax": "DSTM DTKM HWCM STM TKM",
     "parser": "Parser",
     "reporting": "explain report",

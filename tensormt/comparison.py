@@ -18,7 +18,7 @@ from tensormt.evaluator import Evaluator
 from tensormt.metric import Metric
 from tensormt.registry import DEFAULT_METRICS
 from tensormt.resampling import SEED
-from tensormt.result import format_score
+from tensormt.result import direction_note, format_score
 from tensormt.scoring import Lines, Metrics, read_segments, read_trees
 from tensormt.significance import LEVEL, Comparison, check_systems, sample_count
 from tensormt.significance import compare as compare_statistics
@@ -124,8 +124,7 @@ class ComparisonResult:
         test = f"{TESTS[self.test]}, {self.samples:,} resamples, seed {self.seed}"
         found = [test + (", p-values as in sacrebleu" if self.sacrebleu_p else "")]
         found.append(f"p (Holm): corrected for {times}; verdict: p (Holm) < {LEVEL:g}")
-        lower = [name for name, metric in self.metrics.items() if not metric.higher_is_better]
-        return [*found, *([f"lower is better: {', '.join(lower)}"] if lower else [])]
+        return [*found, *direction_note(self.metrics)]
 
     def __str__(self) -> str:
         table = format_table(self.rows(), "text", self.names)

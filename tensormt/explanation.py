@@ -6,6 +6,9 @@ The items of an explanation have one kind:
     subtree    place: its root node; order: its depth
     chain      place: its lowest node; order: its length
     character  place: its first character; orders of words (chrF++) follow those of characters
+    word       place: its token; matched in the alignment of least edits, or in the longest common
+               subsequence; `edits` has what the alignment changes
+    skip-bigram  place: its first token; order: 1 + distance of its second token
     pair       pairs of nodes with equal productions, with their contributions to the tree kernel
     mean       no items: `parts` has the explanations of the members with their weights
 
@@ -33,6 +36,7 @@ _NAMES = {
     "subtree": "subtrees of depth {}",
     "chain": "headword chains of {}",
     "pair": "pairs of nodes",
+    "word": "aligned words",
 }
 
 
@@ -73,8 +77,38 @@ def display_names(metrics: Sequence[Any]) -> list[str]:
     ]
 
 
+class Edit(NamedTuple):
+    """An edit of the alignment of a hypothesis with its reference.
+
+    Attributes:
+        kind: "substitution"; "insertion", a word that the reference lacks; "deletion", a word that
+            the hypothesis lacks; "shift", words that stand elsewhere in the reference.
+        place: Token of the hypothesis; of a deletion, the token before which the word is missing.
+        words: What stands in the hypothesis; "" for a deletion.
+        other: What stands in the reference; "" for an insertion or a shift.
+        target: Of a shift, the token that the words stand before once they are shifted.
+
+    >>> str(Edit("substitution", 2, "cat", "dog"))
+    'substitution at 3: cat → dog'
+    """
+
+    kind: str
+    place: int
+    words: str
+    other: str = ""
+    target: int | None = None
+
+    def __str__(self) -> str:
+        where = f"{self.kind} at {self.place + 1}"
+        if self.target is not None:
+            return f"{where} to {self.target + 1}: {self.words}"
+        return f"{where}: {' → '.join(filter(None, (self.words, self.other)))}"
+
+
 class Part(NamedTuple):
     """What a member of a mean matched; the mean is Σ weight · score of the member.
+
+    The weight of an error rate is negative; its share of the mean is 1/k + weight · score.
 
     Attributes:
         name: Name of the member.
@@ -106,6 +140,8 @@ class Explanation:
         parts: Members of a mean.
         words: For chrF++ the words of the hypotheses and of the references.
         characters: For chrF the number of orders of characters.
+        edits: For error rates the edits of each segment; their number is the metric's.
+        evenly: Whether all matches of a segment add the same to its score.
 
     >>> from tensormt import BLEU, TokenBatch
     >>> batch = TokenBatch.from_text(["a cat sat"])
@@ -124,6 +160,8 @@ class Explanation:
     parts: Sequence[Part] = ()
     words: Sequence[TokenBatch] = ()
     characters: int = 0
+    edits: Sequence[Sequence[Edit]] = ()
+    evenly: bool = False
 
     def names(self) -> list[str]:
         """Return the names of the items of all orders."""
@@ -133,6 +171,8 @@ class Explanation:
         """Return the name of the items of an order, such as "subtrees of depth 2"."""
         if self.characters and order > self.characters:
             return f"word {order - self.characters}-grams"
+        if self.kind == "skip-bigram":
+            return f"pairs of words at a distance of {order - 1}" if order > 1 else "words"
         return _NAMES[self.kind].format(order)
 
     def text(self, segment: int) -> Callable[[int, int], str]:
@@ -144,6 +184,10 @@ class Explanation:
             tree = _Tree(self.hyp, segment)
             return lambda order, place: tree.text(self.kind, order, place)
         tokens = self.hyp[segment].to_tokens()[0]
+        if self.kind == "skip-bigram":
+            return lambda order, place: " … ".join(
+                tokens[place : place + order : max(order - 1, 1)]
+            )
         if not self.characters:
             return lambda order, place: " ".join(tokens[place : place + order])
         words = self.words[0][segment].to_tokens()[0] if self.words else []

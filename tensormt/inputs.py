@@ -71,11 +71,14 @@ class Tokens(Input):
     def cut(self) -> tuple[str, bool]:
         """Tokeniser, and whether the text itself is put in lower case before it is cut.
 
-        Only characters are cut from text in lower case: a lone Σ cannot know that it ends a word.
+        Only characters, and the tokens of TER, are cut from text in lower case: a Σ that is cut
+        off what follows cannot know whether it ends a word.
         """
-        from tensormt.text.tokenizer import CHARACTERS
+        from tensormt.text.plain_tokens import CHARACTERS
+        from tensormt.text.tercom import TOKENIZERS
 
-        return self.tokenize, self.lowercase and self.tokenize in CHARACTERS
+        before = self.tokenize in CHARACTERS or self.tokenize in TOKENIZERS
+        return self.tokenize, self.lowercase and before
 
     def check(self, metric: str, batch: Any) -> None:
         """Raise unless the batch holds tokens; a batch brings its own tokenisation."""

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 import numpy as np
 
 from tensormt.errors import NoExplanation, TensorMTError
-from tensormt.formulas import namespace
+from tensormt.formulas import namespace, where
 from tensormt.inputs import Input, is_batch
 from tensormt.options import Boolean, Option, declared, describe, format_value
 from tensormt.version import __version__
@@ -66,7 +66,8 @@ class Metric(ABC, Generic[Batch]):
     Attributes:
         name: Name in signatures and tables.
         summary: What the metric compares, in one line.
-        scale: Largest score; None if there is no upper bound.
+        scale: Largest score; None if there is no upper bound; of an error rate, an error for
+            every token of the reference.
         higher_is_better: False for error rates.
         digits: Decimal places in tables.
         integer: Whether statistics are counts, equal to the last bit on every path.
@@ -181,6 +182,21 @@ class Metric(ABC, Generic[Batch]):
         if not isinstance(rows, np.ndarray):
             return self.score(rows, segment=True)
         return torch.from_numpy(np.array([self._score(row, True) for row in rows.tolist()]))
+
+    def normalized(self, scores: Any) -> Any:
+        """Put scores on a scale of 0 to 1 on which higher is better, as means and rewards do.
+
+        Args:
+            scores: Scores of this metric: a tensor, an array or a number.
+
+        Returns:
+            score / scale; for an error rate 1 - score / scale, but at least 0. Scores without an
+            upper bound stay as they are.
+        """
+        found = scores / (self.scale or 1.0)
+        if self.higher_is_better:
+            return found
+        return where(found < 1.0, 1.0 - found, 0.0 * found)
 
     def corpus(self, hyp: Batch, refs: Sequence[Batch]) -> Tensor:
         """Compute the corpus score, float64 []."""

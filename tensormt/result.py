@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from torch import Tensor
 
-__all__ = ["Result", "Results", "format_score"]
+    from tensormt.metric import Metric
+
+__all__ = ["Result", "Results", "direction_note", "format_score"]
 
 
 def format_score(value: float, digits: int, sign: str = "") -> str:
@@ -35,6 +37,12 @@ def format_score(value: float, digits: int, sign: str = "") -> str:
     if digits < 4 or value == 0 or abs(value) >= 1e-3:
         return f"{value:{sign}.{digits}f}"
     return f"{value:{sign}.2e}"
+
+
+def direction_note(metrics: Mapping[str, Metric[Any]]) -> list[str]:
+    """Return a line that names the metrics of which lower scores are better, if there are any."""
+    lower = [name for name, metric in metrics.items() if not metric.higher_is_better]
+    return [f"lower is better: {', '.join(lower)}"] if lower else []
 
 
 @dataclass(frozen=True, repr=False)

@@ -22,7 +22,7 @@ LAYERS = [
     ["trees"],
     ["inputs", "explanation"],
     ["metric"],
-    ["syntax", "ngram"],
+    ["syntax", "ngram", "edit", "rouge"],
     ["combined"],
     ["registry"],
     ["parser"],

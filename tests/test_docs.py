@@ -1,9 +1,10 @@
 """What the documents say is so: examples run, names exist, and public names have docstrings.
 
-The ```python blocks of a document run in order in one namespace and an empty folder. A plain block
-after a line that ends in «prints» is what the block before it must print. A block with the comment
-`<!-- not run: needs … -->` above it is left out. Doctests are found in all modules of the package;
-a module whose extra is not installed is skipped.
+The ```python blocks of a document run in order in one namespace and a folder that has nothing but
+the examples. A plain block after a line that ends in «prints» is what the block before it must
+print: python, or `tensormt` commands in a ```sh block, which run for this only (in the tutorial:
+all of them). A block with the comment `<!-- not run: needs … -->` above it is left out. Doctests
+are found in all modules of the package; a module whose extra is not installed is skipped.
 """
 
 import contextlib
@@ -14,12 +15,15 @@ import inspect
 import io
 import pkgutil
 import re
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 import tensormt
+from tensormt.command.main import main
+from tensormt.registry import MEANS
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/**/*.md"))]
@@ -46,22 +50,39 @@ def blocks(document):
         yield Block(match[1], match[2], before.count("\n") + 1, last)
 
 
+def run_commands(text):
+    """What `tensormt` commands print, one on each line (or several with a backslash)."""
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        for line in text.replace("\\\n", " ").splitlines():
+            program, *arguments = shlex.split(line, comments=True)
+            assert program == "tensormt", line
+            assert main(arguments) == 0, line
+    return out.getvalue()
+
+
 def run(document, name):
     """Run the python blocks of a document; the line of the first that prints something else."""
-    namespace, printed = {"__name__": name}, ""
+    namespace, printed, commands = {"__name__": name}, "", ""
     for block in blocks(document):
+        if block.language == "sh" and not block.before.startswith("<!-- not run: needs "):
+            printed, commands = "", block.text
+            if name.endswith("tutorial.md") and commands.startswith("tensormt "):
+                printed, commands = run_commands(commands), ""
         if block.language == "python" and not block.before.startswith("<!-- not run: needs "):
             code = compile("\n" * block.line + block.text, name, "exec")  # tracebacks show the line
             with contextlib.redirect_stdout(io.StringIO()) as out:
                 exec(code, namespace)
-            printed = out.getvalue()
+            printed, commands = out.getvalue(), ""
         elif not block.language and re.search(r"\bprints:?$", block.before):
+            printed = run_commands(commands) if commands else printed
             assert printed == block.text, f"{name}, line {block.line}"
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
 def test_the_examples_of_documents_run(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
     run(path.read_text(encoding="utf-8"), str(path))
 
 
@@ -73,6 +94,12 @@ def test_a_document_that_went_stale_fails():
     with pytest.raises(NameError):
         run("```python\nabsent\n```\n", "page")
     run("<!-- not run: needs a GPU -->\n```python\nabsent\n```\n", "page")
+    command = "```sh\ntensormt list blend\n```\nprints\n```\n{}\n```\n"
+    run(command.format(f"blend the recommended mean: {MEANS['blend']}"), "page")
+    with pytest.raises(AssertionError, match="page, line 5"):
+        run(command.format("something else"), "page")
+    with pytest.raises(AssertionError, match="rm -r"):
+        run(command.replace("tensormt list", "rm -r"), "page")
 
 
 def exists(name):

@@ -64,5 +64,9 @@ class CombinedMetric(Metric[Any]):
         return self._signature_settings(())
 
     def _signature_settings(self, without: Collection[str]) -> dict[str, object]:
-        members = (metric.format_signature(without=without, short=True) for metric in self.metrics)
+        members = (self._member_signature(metric, without) for metric in self.metrics)
         return {"of": "+".join(members)}
+
+    def _member_signature(self, metric: Metric[Any], without: Collection[str]) -> str:
+        """What the signature says of a member."""
+        return metric.format_signature(without=without, short=True)

@@ -1,6 +1,7 @@
 """The mean of metrics that compare different things, each on a scale of 0 to 1.
 
-    Mean = 1/k Σ mᵢ / scaleᵢ            BLEU and chrF by 100
+    Mean = 1/k Σ mᵢ / scaleᵢ                    BLEU and chrF by 100
+           of an error rate max(0, 1 - mᵢ / scaleᵢ)    TER by 100; `1-WER(…)` in the signature
 
 A document or corpus has the mean of the members' document or corpus scores. Statistics are those of
 the members side by side behind one count of segments, so that sums, bootstraps and many machines
@@ -9,7 +10,7 @@ work as for any metric.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -94,9 +95,13 @@ class Mean(CombinedMetric):
             else:
                 parts = [rows[..., :1], rows[..., first:last]]
                 own = namespace(rows).concatenate(parts, -1)
-            total = total + metric._score(own, segment) / (metric.scale or 1.0)
+            total = total + metric.normalized(metric._score(own, segment))
             first = last
         return total / len(self.metrics)
+
+    def _member_signature(self, metric: Metric[Any], without: Collection[str]) -> str:
+        own = super()._member_signature(metric, without)
+        return own if metric.higher_is_better else f"1-{own}"
 
     def _explain(self, hyp: Any, refs: Sequence[Any]) -> Explanation:
         from tensormt.explanation import Explanation, Part, display_names
@@ -104,7 +109,8 @@ class Mean(CombinedMetric):
         parts, first = [], 1
         names = display_names(self.metrics)
         for k, (metric, sides) in enumerate(self._members(hyp, refs)):
-            weight = 1 / (len(names) * (metric.scale or 1.0))
+            sign = 1 if metric.higher_is_better else -1
+            weight = sign / (len(names) * (metric.scale or 1.0))
             columns = [0, *range(first, first + self._sizes[k])]
             parts.append(Part(names[k], weight, metric, columns, metric.explain(*sides)))
             first += self._sizes[k]

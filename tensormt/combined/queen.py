@@ -4,8 +4,8 @@ weights or scales.
     QUEEN(a) = P over triples of references ( for all metrics x: x(a, m) ≥ x(m′, m″) )
 
 The hypothesis is the peer, the references are the models; m is any model, m′ and m″ two different
-ones, x(a, m) the segment score of a against m alone. A segment needs three references. Documents
-and corpora take the mean of their segments. Statistics: segments, QUEEN.
+ones, x(a, m) the segment score of a against m alone, negated for error rates. A segment needs three
+references. Documents and corpora take the mean of their segments. Statistics: segments, QUEEN.
 """
 
 from __future__ import annotations
@@ -92,9 +92,10 @@ def _table(metric: Metric[Any], candidates: list[Any], models: list[Any], wanted
     from tensormt.kernels.backend import nonzero
 
     out = torch.zeros(wanted.shape, dtype=torch.float64, device=wanted.device)
+    sign = 1.0 if metric.higher_is_better else -1.0  # the lower an error rate, the more alike
     for i, candidate in enumerate(candidates):
         for j, model in enumerate(models):
             rows = nonzero(wanted[:, i, j])
             if rows.shape[0]:
-                out[rows, i, j] = metric(candidate[rows], [model[rows]])
+                out[rows, i, j] = sign * metric(candidate[rows], [model[rows]])
     return out

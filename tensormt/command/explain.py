@@ -77,8 +77,9 @@ def run(args: argparse.Namespace) -> int:
     for number in range(corpus.reference_count):
         head.append(f"reference {number + 1}: {texts.lines(count + number)[0]}")
     blocks = ["\n".join(head)]
+    names = arguments.table_names(found)
     for number, (name, metrics) in enumerate(found.items()):
-        blocks.append(f"{name}: {texts.lines(number)[0]}")
+        blocks.append(f"{names[name]}: {texts.lines(number)[0]}")
         blocks += [
             _block(spec, evaluator.metrics[spec], *both, args.all) for spec, both in metrics.items()
         ]
@@ -111,6 +112,8 @@ def _block(
         return f"{title}: this metric cannot explain its matches"
     items = contributions(found)
     used = [item for item in items if everything or (item.counted and not _adds_nothing(item))]
+    if found.edits and not everything:  # they say it all
+        used = []
     shown = used if everything else used[:_SHOWN]
     member, digits = any(item.member for item in items), max(metric.digits, 3)
     rows = [["adds", "item", "kind", *(["of"] if member else []), "matched", "references"]]
@@ -152,8 +155,13 @@ def _notes(
         lines.append(f"{len(used) - shown} further items add {rest:+.4g} together (--all)")
     if not any(item.counted for item in items):
         lines.append("nothing was matched")
-    elif not everything and (idle := sum(bool(item.counted) for item in items) - len(used)):
+    elif not (everything or found.edits) and (
+        idle := sum(bool(item.counted) for item in items) - len(used)
+    ):
         lines.append(f"{idle} matched items add nothing (--all)")
+    if found.edits:
+        lines.append(f"{len(found.edits)} edits")
+        lines += [f"  {edit}" for edit in found.edits]
     if base := base_score(found):
         lines.append(f"without any match the score is {base:.4g}")
     return lines
@@ -174,4 +182,5 @@ def _items(found: Explained) -> dict[str, Any]:
         ]
         return {"kind": found.kind, "members": members}
     rows = [match._asdict() for match in found.matches] or [p._asdict() for p in found.pairs]
-    return {"kind": found.kind, "items": rows}
+    edits = {"edits": [edit._asdict() for edit in found.edits]} if found.edits else {}
+    return {"kind": found.kind, "items": rows, **edits}

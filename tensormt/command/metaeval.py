@@ -86,6 +86,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--correction", default="none", choices=["none", "holm", "bh"],
         help="correct p-values for the number of pairs: Holm, Benjamini–Hochberg")  # fmt: skip
     add("--table", choices=TABLES, help="the table of a WMT metrics task, with clusters")
+    add("--no-clusters", action="store_true",
+        help="a table of values alone, without tests of metrics")  # fmt: skip
     add("--spa-permutations", type=int, default=1000, metavar="N",
         help="sign changes of soft pairwise accuracy (0: normal approximation)")  # fmt: skip
     add("--plots", metavar="FOLDER", help="write plots of metrics and human scores there")
@@ -110,7 +112,7 @@ def run(args: argparse.Namespace) -> int:
     sets = _test_sets(args)
     if args.table:
         judged_pairs = [parts[0] for parts in sets]
-        table = make_table(judged_pairs, args.table, config)
+        table = make_table(judged_pairs, args.table, config, clustered=not args.no_clusters)
         if args.plots:
             _plot(args, sets, table)
         print(_render_table(args, table, judged_pairs))
@@ -258,10 +260,12 @@ def _render_table(args: argparse.Namespace, table: WMTTable, sets: list[JudgedSe
         return text
     human = ", ".join(dict.fromkeys(own.human_name for own in sets))
     units = "pairs" if args.units == "pairs" else "segments"
-    caption = (
-        f"{args.table} with {human}: cluster and value; clusters at p ≤ .05, one-sided,"
-        f" {args.permutations} permutations (of {units} in acc_eq), seed {args.seed}"
-    )
+    caption = f"{args.table} with {human}"
+    if table.clustered:
+        caption += (
+            ": cluster and value; clusters at p ≤ .05, one-sided,"
+            f" {args.permutations} permutations (of {units} in acc_eq), seed {args.seed}"
+        )
     return "\n".join([text, "", caption, *notes])
 
 

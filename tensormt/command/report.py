@@ -48,10 +48,10 @@ def run(args: argparse.Namespace) -> int:
     count = None if args.trees_for == "all" else _number(args.trees_for)
     output_path(args.output, arguments.input_files(args))
     job = _load(args)
-    corpus = job.corpus
+    corpus, shown = job.corpus, list(arguments.table_names(job.names.values()).values())
     with Progress(len(corpus), "report", quiet=args.quiet) as bar:
         job.parsing.show_on(bar)
-        collected = collect(job.evaluator, corpus, list(job.names.values()), job.size, bar)
+        collected = collect(job.evaluator, corpus, shown, job.size, bar)
     path = build(collected, args.output, count, args.title)
     print(f"{path}: {len(corpus):,} segments, {path.stat().st_size:,} bytes", file=sys.stderr)
     return 0

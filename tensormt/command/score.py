@@ -14,7 +14,7 @@ from tensormt.command.progress import Progress
 from tensormt.data import tables
 from tensormt.data.segment_writer import SegmentWriter
 from tensormt.errors import TensorMTError
-from tensormt.result import format_score
+from tensormt.result import direction_note, format_score
 
 if TYPE_CHECKING:
     from tensormt.statistics import Statistics, Totals
@@ -182,6 +182,8 @@ def _report(
     if confidence:
         count, seed = _resampling(job)
         table += f"\n\n95% bootstrap intervals, {count:,} resamples, seed {seed}"
+    note = direction_note(metrics)
+    table += f"\n\n{note[0]}" if note else ""
     if not args.signatures:
         signatures = job.evaluator.signatures(job.corpus.reference_count, short=True)
     return "\n".join([table, "", *signatures.values()])

@@ -29,7 +29,7 @@ def unit_scale(values: Tensor, *dims: int) -> tuple[Tensor, Tensor]:
 
     >>> scaled, exponent = unit_scale(torch.tensor([3e200, -1e200], dtype=torch.float64), -1)
     >>> round(float(scaled[0]), 4), int(exponent)
-    (0.7838, 666)
+    (0.9798, 666)
     """
     finite = values.to(torch.float64).nan_to_num(nan=0.0, posinf=0.0, neginf=0.0)
     exponent = torch.frexp(finite.abs().amax(dim=dims, keepdim=True)).exponent
@@ -102,7 +102,7 @@ def ranks(x: Tensor, mask: Tensor | None = None) -> Tensor:
     up_to = torch.cat([torch.zeros_like(up_to[..., :1]), up_to], dim=-1)
     below = up_to.gather(-1, torch.searchsorted(ordered, values))
     above = up_to.gather(-1, torch.searchsorted(ordered, values, right=True))
-    return (below + above + 1) / 2.0
+    return (below + above + 1).to(torch.float64) / 2
 
 
 @check_arguments

@@ -7,7 +7,7 @@ from typing import Any
 from tensormt.data.tables import text_table
 from tensormt.metaeval.config import PairwiseTest, Row
 from tensormt.metaeval.judged_sets import JudgedSet
-from tensormt.metaeval.wmt_tables import WMTTable
+from tensormt.metaeval.wmt_tables import Task, WMTTable
 
 
 def format_number(value: float | None, form: str = ".3f") -> str:
@@ -169,16 +169,17 @@ def wmt_table_rows(table: WMTTable) -> list[list[str]]:
         table: The table.
 
     Returns:
-        The header and one row per metric; a cell is the cluster and the value.
+        The header and one row per metric; a cell is the cluster, if there are clusters, and the
+        value.
     """
     columns = [table.average, *table.tasks]
-    clusters = [task.clusters() for task in columns]
+    clusters = [task.clusters() if table.clustered else None for task in columns]
     values = [task.values.tolist() for task in columns]
     average = [-math.inf if math.isnan(v) else v for v in values[0]]
     lines = [["metric", *(task.name for task in columns)]]
     for k in sorted(range(len(average)), key=lambda k: -average[k]):
         cells = [
-            f"{ranks[k]}  {format_number(own[k])}"
+            format_number(own[k]) if ranks is None else f"{ranks[k]}  {format_number(own[k])}"
             for ranks, own in zip(clusters, values, strict=True)
         ]
         lines.append([table.metrics[k], *cells])
@@ -187,6 +188,12 @@ def wmt_table_rows(table: WMTTable) -> list[list[str]]:
 
 def wmt_table_json(table: WMTTable) -> dict[str, Any]:
     """Return a WMT table for JSON, with one-sided p-values (row better than column)."""
+
+    def tests(task: Task) -> dict[str, Any]:
+        if not table.clustered:
+            return {}
+        return {"clusters": task.clusters(), "p": task.found.p(two_sided=False).tolist()}
+
     return {
         "metrics": table.metrics,
         "not_in_every_pair": list(table.partial),
@@ -195,8 +202,7 @@ def wmt_table_json(table: WMTTable) -> dict[str, Any]:
                 "name": task.name,
                 "weight": task.weight,
                 "values": task.values.tolist(),
-                "clusters": task.clusters(),
-                "p": task.found.p(two_sided=False).tolist(),
+                **tests(task),
             }
             for task in [table.average, *table.tasks]
         ],

@@ -7,9 +7,10 @@ pairs, values of segments. Swapping units between metrics a and b then only chan
 
 so that e @ T, one matrix product for all metrics, serves every pair. Units are outputs ("both"),
 "systems", "segments", or "pairs": the outcomes of single comparisons, which WMT 2023-2025 swap for
-acc_eq. Ties are calibrated once for each metric, before anything is swapped. Statistics that are no
-such sums (ranks of swapped scores) are computed again for each permutation
-(`resample.permuted_differences`).
+acc_eq. Ties are calibrated once for each metric, before anything is swapped. Ranks and pairs of
+swapped scores are no such sums, but products of the swaps with matrices (`swapped_orders`). What is
+left (tau_c, a least gap, and ties that are calibrated across groups) is computed again for each
+permutation (`resample.permuted_differences`).
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -30,9 +31,12 @@ from tensormt.metaeval.resample import (
     TableStatistic,
     p_value,
     permuted_differences,
+    random_swaps,
     standardize,
     swaps_of_shape,
 )
+from tensormt.metaeval.swapped_orders import STATISTICS as ORDER_STATISTICS
+from tensormt.metaeval.swapped_orders import swapped_statistic
 from tensormt.validation import one_of
 
 UNITS = (*SWAP_UNITS, "pairs")
@@ -149,6 +153,8 @@ def pairwise_permutation(
     metrics = torch.stack([standardize(table, present) for table in round_for_ties(metrics)])
     if sums := _sums(human, metrics, statistic, grouping, units, least_gap):
         return _permute_sums(sums, units in ("systems", "segments"), resamples, seed)
+    if statistic in ORDER_STATISTICS and least_gap == 0:
+        return _permute_orders(human, metrics, statistic, grouping, units, resamples, seed)
 
     def of_tables(one: Tensor, other: Tensor) -> Tensor:
         return correlate(one, other, statistic, grouping, least_gap=least_gap)
@@ -221,6 +227,35 @@ def _permute_sums(
             yield upper
 
     return PairwisePermutation.from_upper(sums.formula(total), torch.cat(list(differences())))
+
+
+def _permute_orders(
+    human: Tensor,
+    metrics: Tensor,
+    statistic: str,
+    grouping: str,
+    units: str,
+    resamples: int,
+    seed: int,
+) -> PairwisePermutation:
+    """Test all pairs of metrics by a statistic of ranks or pairs; see `swapped_orders`."""
+    pairs = list(combinations(range(len(metrics)), 2))
+    people, tables = group(human, grouping), group(metrics, grouping)
+    functions = [
+        swapped_statistic(people, tables[a], tables[b], statistic, pooled=grouping == "pooled")
+        for a, b in pairs
+    ]
+    values = correlate(human, metrics, statistic, grouping)
+    upper = values.new_zeros((resamples, len(metrics), len(metrics)))
+    start = 0
+    # Large chunks, because the matrices are made again for each of them.
+    for swap in random_swaps(human, units, resamples, max(1, human.numel() // 4), seed):
+        swaps = group(swap.expand(-1, *human.shape), grouping)
+        for (a, b), of_swaps in zip(pairs, functions, strict=True):
+            one, other = of_swaps(swaps)
+            upper[start : start + len(swap), a, b] = one - other
+        start += len(swap)
+    return PairwisePermutation.from_upper(values, upper)
 
 
 def _sums(

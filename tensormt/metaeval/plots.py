@@ -41,9 +41,10 @@ def save_plots(sets: Sequence[JudgedSet], table: WMTTable | None, folder: Path) 
         judged = next(own for own in sets if own.name == name)
         if len(judged.metrics) > 1:
             files.append(save_figure(_matrix(new_figure(7, 6), judged), folder, f"{name}-metrics"))
-    for task in [table.average, *table.tasks] if table else []:
-        figure = _bars(new_figure(7, 4), task, table.metrics if table else [])
-        files.append(save_figure(figure, folder, task.name))
+    if table:
+        for task in (table.average, *table.tasks):
+            figure = _bars(new_figure(7, 4), task, table)
+            files.append(save_figure(figure, folder, task.name))
     return files
 
 
@@ -95,18 +96,20 @@ def _matrix(figure: Any, judged: JudgedSet) -> Any:
     return figure
 
 
-def _bars(figure: Any, task: Task, names: Sequence[str]) -> Any:
+def _bars(figure: Any, task: Task, table: WMTTable) -> Any:
     """Plot the values of a task, sorted."""
+    names = table.metrics
     order = sorted(range(len(names)), key=lambda k: -task.values.nan_to_num(-1.0)[k].item())
-    ranks = task.clusters()
+    ranks = task.clusters() if table.clustered else [1] * len(names)
     shades = [0.25 + 0.5 * (ranks[k] - 1) / max(1, max(ranks) - 1) for k in order]
     values = [task.values[k].item() for k in order]
     axes = figure.subplots()
     axes.bar(range(len(names)), values, color=[(shade,) * 3 for shade in shades])
     for place, (k, value) in enumerate(zip(order, values, strict=True)):
-        axes.text(place, value, str(ranks[k]), ha="center", va="bottom", fontsize=8)
+        if table.clustered:
+            axes.text(place, value, str(ranks[k]), ha="center", va="bottom", fontsize=8)
     axes.set_xticks(range(len(names)), [names[k] for k in order], rotation=60, ha="right")
     known = [value for value in values if value == value]
     axes.set_ylim(max(task.lowest, min(known) - 0.05), min(1.0, max(known) + 0.05))
-    axes.set_title(f"{task.name} (number: cluster)")
+    axes.set_title(f"{task.name} (number: cluster)" if table.clustered else task.name)
     return figure

@@ -260,7 +260,8 @@ def meta_evaluate(sets: Sequence[JudgedSet], config: Config) -> list[Row]:
     >>> human = torch.tensor([[1.0, 2.0], [3.0, 5.0]])
     >>> scores = Scores("bleu", "BLEU", torch.tensor([[0.1, 0.3], [0.2, 0.4]]))
     >>> judged = JudgedSet("set", "mqm", human, [scores], (torch.arange(2), 2), ["a", "b"])
-    >>> [row] = meta_evaluate([judged], Config(levels=("segment",), statistics=("tau_b",)))
+    >>> config = Config(levels=("segment",), statistics=("tau_b",), grouping="none")
+    >>> [row] = meta_evaluate([judged], config)
     >>> row.metric, round(row.value, 4)
     ('bleu', 0.6667)
     """

@@ -74,11 +74,13 @@ class WMTTable:
         metrics: Names of the metrics.
         tasks: The tasks.
         partial: Names of metrics that are left out because not all language pairs have them.
+        clustered: Whether metrics were tested, so that clusters and p-values exist.
     """
 
     metrics: list[str]
     tasks: list[Task]
     partial: Sequence[str] = ()
+    clustered: bool = True
 
     @property
     def average(self) -> Task:
@@ -115,13 +117,16 @@ def clusters(values: Tensor, p: Tensor, level: float = 0.05) -> list[int]:
     return found
 
 
-def make_table(sets: Sequence[JudgedSet], kind: str, config: Config) -> WMTTable:
+def make_table(
+    sets: Sequence[JudgedSet], kind: str, config: Config, *, clustered: bool = True
+) -> WMTTable:
     """Compute the tasks of a WMT year on one or more language pairs.
 
     Args:
         sets: Test sets, one for each language pair; only metrics that all of them have are used.
         kind: "wmt22", "wmt23" or "wmt24".
         config: Permutations, units, seed and sign changes of SPA; the rest is given by the year.
+        clustered: Whether all pairs of metrics are tested; False: values only, in a moment.
 
     Returns:
         The table.
@@ -140,6 +145,8 @@ def make_table(sets: Sequence[JudgedSet], kind: str, config: Config) -> WMTTable
     sets = [
         replace(judged, metrics=[_find(judged.metrics, name) for name in common]) for judged in sets
     ]
+    if not clustered:
+        config = replace(config, permutations=1)  # values are those of the outputs that all have
     tasks = []
     if kind != "wmt24":
         found = _pooled_accuracy(sets, config)
@@ -156,7 +163,8 @@ def make_table(sets: Sequence[JudgedSet], kind: str, config: Config) -> WMTTable
             lowest = -1.0 if statistic == "pearson" else 0.0
             name = f"{judged.name}, {level}: {_TITLES.get(statistic, statistic)}"
             tasks.append(Task(name, 1.0, lowest, found))
-    return WMTTable(common, tasks, [name for name in counts if name not in common])
+    partial = [name for name in counts if name not in common]
+    return WMTTable(common, tasks, partial, clustered)
 
 
 def _settings(statistic: str, config: Config) -> tuple[str, str | None]:

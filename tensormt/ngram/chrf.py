@@ -87,7 +87,7 @@ class ChrF(NgramMetric):
     ) -> None:
         self._configure(locals())
         # characters alone need no words
-        without, with_space = ("none", "spaced") if self.word_order else CHARACTERS
+        without, with_space = ("none", "spaced") if self.word_order else ("char", "letters")
         self.tokenize = with_space if self.whitespace else without
 
     @property

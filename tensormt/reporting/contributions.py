@@ -109,7 +109,8 @@ def _sum(values: Iterable[float | None], weight: float = 1.0) -> float | None:
 def order_values(metric: Metric[Any], statistics: Tensor, found: Explanation) -> Tensor | None:
     """Compute what the matches of each order add to segment scores.
 
-    Orders that the statistics count together share their contribution by their numbers of matches.
+    Orders that the statistics count together share their contribution by their numbers of matches,
+    and so do all orders where every match of a segment adds the same (`Explanation.evenly`).
 
     Args:
         metric: The metric.
@@ -120,13 +121,19 @@ def order_values(metric: Metric[Any], statistics: Tensor, found: Explanation) ->
         The score without any match and the contribution of each of D orders, float64 [n,1+D]; None
         if it is not known: the statistics do not count matches, or more than 8 orders.
     """
+    items = found.items
+    if items is None or found.edits:
+        return None
+    size = 1 + len(found.columns)
+    rows = (items.hyp.segment * size + items.hyp.order)[items.counted].to(statistics.device)
+    counts = torch.bincount(rows, minlength=len(statistics) * size).view(-1, size).double()
+    if found.evenly:
+        score = metric.score(statistics, segment=True)
+        return counts * (score / counts.sum(1).clamp(min=1))[:, None]
     groups = list(dict.fromkeys(tuple(columns) for columns in found.columns if columns))
     values = shapley_values(metric, statistics, groups)
-    if values is None or found.items is None:
+    if values is None:
         return None
-    items, size = found.items, 1 + len(found.columns)
-    rows = items.hyp.segment[items.counted] * size + items.hyp.order[items.counted]
-    counts = torch.bincount(rows, minlength=len(statistics) * size).view(-1, size).to(values)
     parts = torch.zeros_like(counts)
     parts[:, 0] = values[:, 0]
     for number, group in enumerate(groups, 1):

@@ -21,7 +21,7 @@ from torch import Tensor
 from tensormt.data.coercion import as_lines, as_streams
 from tensormt.errors import TensorMTError
 from tensormt.evaluator import Evaluator
-from tensormt.explanation import Explanation
+from tensormt.explanation import Edit, Explanation
 from tensormt.inputs import is_batch
 from tensormt.metric import Metric, check_aligned
 from tensormt.options import describe
@@ -97,6 +97,7 @@ class Explained:
         names: Names of the items of each order, such as "subtrees of depth 2".
         members: Explanations of the members of a mean.
         base: Score without any match; None if it is not known, and for means.
+        edits: Edits, for error rates.
 
     >>> Explained("n-gram", [Match(1, 0, "cat", True, 0, [[1]])]).counts
     {1: 1}
@@ -108,6 +109,7 @@ class Explained:
     names: list[str] = field(default_factory=list)
     members: list[Member] = field(default_factory=list)
     base: float | None = None
+    edits: list[Edit] = field(default_factory=list)
 
     @property
     def counts(self) -> dict[int, int]:
@@ -200,6 +202,8 @@ def by_segment(found: Explanation, metric: Metric[Any], statistics: Tensor) -> l
             segment.members.append(Member(part.name, part.weight, own))
     if found.parts:
         return segments
+    for segment, edits in zip(segments, found.edits, strict=False):
+        segment.edits.extend(edits)
     words = [found.text(number) for number in range(len(found.hyp))]
     if found.items is not None:
         values = order_values(metric, statistics, found)

@@ -10,18 +10,24 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from tensormt.data.coercion import lone_surrogate
 from tensormt.errors import TensorMTError
 from tensormt.options import describe
+from tensormt.text import tercom
+from tensormt.text.rouge_tokens import SENTENCE_END, SPLITTERS, tokenize_rouge
 
 Row = Sequence[str]  # the tokens of a line; a string where each character is a token
 
-CHARACTERS = ("char", "letters")  # every character but white space, and every character
-WITH_SPACE = ("letters", "spaced")  # those that keep white space
-NATIVE = ("13a", "none", *CHARACTERS, "spaced")
+# every character but white space, every character, and all but white space at the ends
+CHARACTERS = ("char", "letters", "stripped")
+WITH_SPACE = ("letters", "stripped", "spaced")  # those that keep white space
+NATIVE = ("13a", "none", *CHARACTERS, "spaced", "rouge")
+# The token of a line that has text, but none that its tokeniser keeps (TER without punctuation,
+# ROUGE): so that such a reference is present, not absent. A code point that is no character.
+NO_TOKEN = "\ufdd0"
 
 # what 13a puts white space around, where no period or comma stands beside another
 _ALONE = re.compile(
@@ -71,12 +77,31 @@ def _without_space(line: str) -> str:
     return "".join(line.split())
 
 
+def _present(cut: Callable[[str], list[str]], line: str) -> list[str]:
+    """The tokens of a line; NO_TOKEN where it has text, but no token."""
+    return cut(line) or ([NO_TOKEN] if line.strip() else [])
+
+
+def _with_sentences(
+    split: Callable[[str], Sequence[str]], cut: Callable[[str], Row], text: str
+) -> list[str]:
+    """The tokens of each sentence, and SENTENCE_END behind it; none for a blank text."""
+    found: list[str] = []
+    for sentence in split(text) if text.strip() else ():
+        found += [token for token in cut(sentence) if token != NO_TOKEN]
+        found.append(SENTENCE_END)
+    return found
+
+
 _TOKENIZERS: dict[str, Callable[[str], Row]] = {
     "13a": tokenize_13a,
     "none": str.split,
     "char": _without_space,
     "letters": str,
+    "stripped": str.strip,
     "spaced": _RUNS.findall,
+    "rouge": partial(_present, tokenize_rouge),
+    **{name: partial(_present, cut) for name, cut in tercom.TOKENIZERS.items()},
 }
 
 
@@ -101,11 +126,28 @@ def tokenize(
         elif type(line) is not str or (not line.isascii() and lone_surrogate(line)):
             return None
         texts.append(line.lower() if lowercase else line)
+    cut = line_tokenizer(name)
+    return [cut(line) for line in texts]
+
+
+def line_tokenizer(name: str) -> Callable[[str], Row]:
+    """Return the function that cuts a line; `lines+NAME`, `sentences+NAME`: by sentences.
+
+    Args:
+        name: One of `NATIVE`, of `tensormt.text.tercom`, or of sacrebleu.
+    """
     if name in _TOKENIZERS:
-        cut = _TOKENIZERS[name]
-        return [cut(line) for line in texts]
+        return _TOKENIZERS[name]
+    split, plus, rest = name.partition("+")
+    if plus and split in SPLITTERS:
+        return partial(_with_sentences, SPLITTERS[split], line_tokenizer(rest))
     other = foreign(name)
-    return [other(line.rstrip()).split() for line in texts]
+    return lambda line: other(line.rstrip()).split()
+
+
+def is_by_line(name: str) -> bool:
+    """Whether there is no vectorised form of a tokeniser of this package."""
+    return name in tercom.TOKENIZERS or "+" in name
 
 
 def lower(row: Row) -> Row:
@@ -136,8 +178,7 @@ def check_name(name: str) -> None:
     """Raise unless the tokeniser is one of ours or one that sacrebleu knows."""
     if not isinstance(name, str):
         raise TensorMTError(f"tokenize is {describe(name)}, expected a tokeniser's name")
-    if name not in NATIVE:
-        foreign(name)
+    line_tokenizer(name)
 
 
 @lru_cache(maxsize=32)

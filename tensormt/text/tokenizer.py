@@ -18,6 +18,7 @@ Python's `str.split()`: Unicode, control characters 28 to 31 included.
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Sequence
 
 import numpy as np
@@ -26,7 +27,14 @@ import pyarrow as pa
 from tensormt.errors import TensorMTError
 from tensormt.text.dictionary import code_points
 from tensormt.text.plain_tokens import CHARACTERS as CHARACTERS
-from tensormt.text.plain_tokens import NATIVE, foreign
+from tensormt.text.plain_tokens import (
+    NATIVE,
+    NO_TOKEN,
+    WITH_SPACE,
+    foreign,
+    is_by_line,
+    line_tokenizer,
+)
 
 _SPACE, _ALONE, _STOP, _DIGIT, _DASH = 1, 2, 3, 4, 5
 _SPACES = bytes([*range(9, 14), *range(28, 33)])
@@ -36,7 +44,6 @@ _IS_WIDE_SPACE = np.zeros(0x3000, bool)
 _IS_WIDE_SPACE[np.array(_WIDE_SPACES) - 0x1000] = True
 # mteval replaces &quot; &amp; &lt; &gt; in this order, so that &amp;lt; becomes < in one go
 _ENTITY = re.compile(rb"&(?:quot;|(?:amp;)?lt;|(?:amp;)?gt;|amp;)")
-_RUNS = re.compile(r"\s+|\S+")
 _SYMBOLS = {
     b"&quot;": b'"',
     b"&amp;": b"&",
@@ -60,6 +67,8 @@ def _classes() -> bytes:
 
 
 _TABLE = _classes()
+# what ROUGE keeps of text in lower case; line feeds stand between lines
+_ALPHANUMERIC = bytes(k if k == 10 or chr(k) in string.printable[:36] else 32 for k in range(256))
 # lines a chunk: the buffers of one chunk stay in the processor's cache
 _CHUNK = 512
 
@@ -87,7 +96,8 @@ def tokenize(
 
     Those of CHARACTERS are given by `characters`.
     """
-    other = None if name in NATIVE else foreign(name)
+    by_line = is_by_line(name)
+    other = None if by_line or name in NATIVE else foreign(name)
     parts: list[pa.Array] = []
     lengths: list[np.ndarray] = [np.zeros(0, np.int64)]
     for first in range(0, len(lines), _CHUNK):
@@ -96,9 +106,12 @@ def tokenize(
             texts = [line.lower() for line in texts]
         if other is not None:
             texts = [other(line.rstrip()) for line in texts]
-        strings, count = (
-            _spaced(texts, first) if name == "spaced" else _cut(_buffer(texts, first, name), name)
-        )
+        if by_line or name == "spaced":
+            strings, count = _by_line(texts, first, name)
+        elif name == "rouge":
+            strings, count = _alphanumeric(texts, first)
+        else:
+            strings, count = _cut(_buffer(texts, first, name), name)
         parts.append(strings)
         lengths.append(count)
     return pa.chunked_array(parts, pa.string()), np.concatenate(lengths)
@@ -114,7 +127,9 @@ def characters(
         texts = _texts(lines[first : first + _CHUNK], first)
         if lowercase:
             texts = [line.lower() for line in texts]
-        if name == "letters":
+        if name in WITH_SPACE:
+            if name == "stripped":
+                texts = [line.strip() for line in texts]
             text = b"".join(_encoded(texts, first))
             lengths.append(np.fromiter(map(len, texts), np.int64, len(texts)))
         else:
@@ -128,12 +143,24 @@ def characters(
     return np.concatenate(codes), np.concatenate(lengths)
 
 
-def _spaced(texts: list[str], first: int) -> tuple[pa.Array, np.ndarray]:
-    """Words and the white space between them, a token each."""
-    found = [_RUNS.findall(line) for line in texts]
+def _by_line(texts: list[str], first: int, name: str) -> tuple[pa.Array, np.ndarray]:
+    """The tokens of each line by the tokeniser in plain Python."""
+    found = [*map(line_tokenizer(name), texts)]
     _joined(texts, first)  # raises where a character has no UTF-8 form
     flat = [token for tokens in found for token in tokens]
     return pa.array(flat, pa.string()), np.array([len(tokens) for tokens in found], np.int64)
+
+
+def _alphanumeric(texts: list[str], first: int) -> tuple[pa.Array, np.ndarray]:
+    """Runs of a-z and 0-9 of text in lower case; NO_TOKEN for a line with text, but no such run."""
+    buffer = _buffer([line.lower() for line in texts], first, "rouge")
+    strings, count = _cut(buffer.translate(_ALPHANUMERIC), "none")
+    lost = [k for k in np.flatnonzero(count == 0).tolist() if texts[k].strip()]
+    if lost:
+        places = np.insert(np.arange(len(strings)), (np.cumsum(count) - count)[lost], len(strings))
+        strings = pa.concat_arrays([strings, pa.array([NO_TOKEN])]).take(pa.array(places))
+        count[lost] = 1
+    return strings, count
 
 
 def _texts(lines: Sequence[str | bytes | None], first: int) -> list[str]:

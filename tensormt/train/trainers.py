@@ -5,7 +5,8 @@
     OpenRLHF   reward_func(queries, prompts, labels) → {"rewards", "scores", "extra_logs"}
 
 Rewards range from 0 to `scale` (default 1), so that BLEU, which ranges to 100, does not dominate
-other rewards; NIST, which has no largest score, is multiplied by `scale`. The reward of a row
+other rewards; NIST, which has no largest score, is multiplied by `scale`. The reward of an error
+rate x, such as WER, is 1 - x, but at least 0, times `scale`. The reward of a row
 without a reference is None for TRL, which ignores it, and 0 otherwise. All functions can be
 pickled. The format of TRL is tested with TRL; those of verl and OpenRLHF follow their documentation
 and were not tested with them.
@@ -35,7 +36,7 @@ class _ScaledReward:
     """Scores of rows on the scale of a reward; None for rows without a reference."""
 
     def __init__(self, metric: Metric[Any], score: Score, scale: float) -> None:
-        self.score, self.factor = score, scale / (metric.scale or 1.0)
+        self.metric, self.score, self.scale = metric, score, scale
 
     def rewards(self, outputs: Sequence[Any], refs: Sequence[Sequence[Any]]) -> list[float | None]:
         """Compute rewards [n] of outputs [n] with references [n][R].
@@ -51,7 +52,8 @@ class _ScaledReward:
         found: list[float | None] = [None] * len(refs)
         if present:
             some = self.score([outputs[k] for k in present], [refs[k] for k in present])
-            for k, value in zip(present, (some * self.factor).tolist(), strict=True):
+            rewards = self.scale * self.metric.normalized(some)
+            for k, value in zip(present, rewards.tolist(), strict=True):
                 found[k] = value
         return found
 

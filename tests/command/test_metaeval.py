@@ -378,6 +378,10 @@ def test_a_table_of_several_languages(wmt23, capsys):
     assert [own["references"] for own in found["sets"]] == [["refA"]] * 3
     assert [len(own["systems"]) for own in found["sets"]] == [6, 6, 6]
     assert found["not_in_every_pair"] == ["GERMAN"]
+    run(wmt23, *arguments, "--no-clusters", "--plots", wmt23 / "figures")
+    _, first = capsys.readouterr().out.split("\n")[:2]
+    assert len(first.split()) == 1 + 7  # name, average and six tasks
+    assert (wmt23 / "figures" / "average.png").exists()
     run(wmt23, *arguments, "-f", "tsv")
     out, err = capsys.readouterr()
     assert out.startswith("metric\taverage\tzh-en, system: SPA\t")

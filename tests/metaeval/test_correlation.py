@@ -46,6 +46,7 @@ def test_equal_to_scipy_in_batches_with_ties_and_masks(name, levels):
 def test_ranks_equal_scipy():
     x = tied(5, (6, 30))
     expected = scipy.stats.rankdata(x.numpy(), axis=-1)
+    assert metaeval.ranks(x).dtype == torch.float64
     assert torch.equal(metaeval.ranks(x), torch.from_numpy(expected))
     infinite, mask = torch.tensor([2.0, math.inf, 0.0]), torch.tensor([True, True, False])
     assert metaeval.ranks(infinite, mask)[:2].tolist() == [1.0, 2.0]

@@ -1,5 +1,7 @@
 """Clusters, averages over tasks and the tables of WMT years."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -26,6 +28,31 @@ def judged(name, systems, seed):
 
 
 SETS = [judged("zh-en", 5, 1), judged("en-de", 4, 2)]
+
+
+@pytest.mark.parametrize("kind", ["wmt22", "wmt23", "wmt24"])
+def test_values_without_clusters(kind):
+    """The values are those of the table with tests, also where a metric lacks an output."""
+    scores = SETS[0].metrics[0].segments.clone()
+    scores[0, 0] = torch.nan
+    first = replace(SETS[0].metrics[0], segments=scores)
+    sets = [replace(SETS[0], metrics=[first, *SETS[0].metrics[1:]]), SETS[1]]
+    table = make_table(sets, kind, CONFIG, clustered=False)
+    full = make_table(sets, kind, CONFIG)
+    for own, other in zip([table.average, *table.tasks], [full.average, *full.tasks], strict=True):
+        assert torch.equal(own.values, other.values)
+    rows = format.wmt_table_rows(table)
+    assert rows[1][1:] == [cell.split()[1] for cell in format.wmt_table_rows(full)[1][1:]]
+    assert set(format.wmt_table_json(table)["tasks"][0]) == {"name", "weight", "values"}
+    assert {"clusters", "p"} < set(format.wmt_table_json(full)["tasks"][0])
+
+
+def test_metrics_of_some_pairs_are_named():
+    extra = replace(SETS[1].metrics[0], name="extra")
+    again = [*SETS[1].metrics, extra, extra]
+    table = make_table([SETS[0], replace(SETS[1], metrics=again)], "wmt24", CONFIG, clustered=False)
+    assert table.metrics == ["good", "bad", "fair"]
+    assert table.partial == ["extra"]
 
 
 def assign(order, p, level):

@@ -1,0 +1,83 @@
+"""What the error rates share: options, statistics, the rate, the choice of the reference.
+
+    rate = edits / length of the reference
+
+Statistics are counts: segments, edits, reference length. A corpus divides the sum of all edits by
+the sum of all lengths. Of several references the one with the smallest rate counts; of equal rates
+the shortest, so that the order of the references does not matter.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from tensormt.formulas import as_float64, column, ratio, where
+from tensormt.inputs import Tokens
+from tensormt.metric import Metric
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from tensormt.explanation import Explanation
+    from tensormt.ngram.references import References
+    from tensormt.text.tokens import TokenBatch
+
+
+class ErrorRate(Metric["TokenBatch"]):
+    """A rate of edits per token of the reference; 0 is perfect, and there is no upper bound.
+
+    Statistics, int64 [B,3]: segments, edits, reference length.
+    """
+
+    higher_is_better: ClassVar[bool] = False
+    integer = True
+    tokenize: str
+    lowercase: bool
+
+    @property
+    def reads(self) -> Tokens:
+        """Tokens, by the metric's tokeniser and case."""
+        return Tokens(self.tokenize, self.lowercase)
+
+    def settings(self) -> dict[str, object]:
+        """Return case, tokeniser and the choice of the reference."""
+        case = "lc" if self.lowercase else "mixed"
+        return {"case": case, "tok": self.tokenize, "ref": "best"}
+
+    @property
+    def width(self) -> int:
+        """The number of statistics: three."""
+        return 3
+
+    def prepared(
+        self, hyp: TokenBatch, refs: Sequence[TokenBatch]
+    ) -> tuple[TokenBatch, References]:
+        """Return hypothesis and references in the case that the metric compares."""
+        from tensormt.ngram.references import References
+
+        ready = refs if isinstance(refs, References) else References(refs)
+        return (hyp.lowered, ready.lowered) if self.lowercase else (hyp, ready)
+
+    @abstractmethod
+    def edits(self, hyp: TokenBatch, refs: References) -> Tensor:
+        """Count the edits of each segment with each reference, int64 [R,B]."""
+
+    def _statistics(self, hyp: TokenBatch, refs: Sequence[TokenBatch]) -> Tensor:
+        from tensormt.edit import engine
+
+        hyp, ready = self.prepared(hyp, refs)
+        return engine.best_rows(self.edits(hyp, ready), ready.lengths)
+
+    def _score(self, rows: Any, segment: bool | None) -> Any:
+        edits, length = (as_float64(column(rows, place)) for place in (1, 2))
+        rate = ratio(edits, length)
+        # without a reference length: an error if there is anything
+        return self.scale * where(length > 0, rate, where(edits > 0, 1.0, 0.0) + 0 * rate)
+
+    def _explain(self, hyp: TokenBatch, refs: Sequence[TokenBatch]) -> Explanation:
+        from tensormt.edit import engine
+
+        hyp, ready = self.prepared(hyp, refs)
+        return engine.explain(hyp, ready, engine.best(self.edits(hyp, ready), ready.lengths))

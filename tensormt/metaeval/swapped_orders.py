@@ -1,0 +1,195 @@
+"""Spearman's ρ and pair counts of metrics whose scores were swapped, for all permutations at once.
+
+Both depend on two things. The first is a sum over pairs of items i, j with weights of human scores,
+
+    Σ_ij w_ij sgn(x_j - x_i)     w = sgn(h_j - h_i) for C - D, (rank h_j - rank h_i) / 4 for Σ r h
+
+If e in {0, 1} says which items take the score b instead of a, this sum is quadratic in e. For R
+permutations it is one product of the swaps [R,N] with a matrix [N,N], which is the same for all
+permutations; the matrix is made in blocks of columns, so that memory stays bounded. The second are
+the numbers t of items that share a score: Σ t (t - 1) / 2 pairs are tied, and
+
+    Σ r² = (n³ - n - Σ (t³ - t)) / 12
+"""
+
+from collections.abc import Callable, Iterator
+
+import torch
+from torch import Tensor
+
+from tensormt.kernels.kendall import dense
+from tensormt.metaeval.correlation import ranks
+from tensormt.metaeval.pairs import FORMULAS, PairCounts
+
+# Number of cells of a matrix that are in memory at a time.
+CELLS = 1 << 22
+# Statistics of this module.
+STATISTICS = ("spearman", *FORMULAS)
+# Swaps bool [R,G,N] -> the statistic of both metrics, float64 [R] each.
+SwappedStatistic = Callable[[Tensor], tuple[Tensor, Tensor]]
+
+
+def swapped_statistic(
+    human: Tensor,
+    first: Tensor,
+    second: Tensor,
+    statistic: str,
+    *,
+    pooled: bool = False,
+    cells: int = CELLS,
+) -> SwappedStatistic:
+    """Return a statistic of two metrics as a function of the swaps of their scores.
+
+    Args:
+        human: Human scores [G,N] of G groups of N items; NaN where an item is not used.
+        first: Scores of the first metric [G,N].
+        second: Scores of the second metric [G,N].
+        statistic: One of `STATISTICS`.
+        pooled: Whether pairs of all groups are counted together, instead of the mean over groups.
+        cells: Number of cells of a matrix that are in memory at a time.
+
+    Returns:
+        A function from swaps bool [R,G,N] to the statistic of both metrics, float64 [R] each.
+
+    >>> human = torch.tensor([[1.0, 2.0, 3.0]])
+    >>> of_swaps = swapped_statistic(human, human, -human, "tau_b")
+    >>> [side.tolist() for side in of_swaps(torch.tensor([[[False] * 3], [[True] * 3]]))]
+    [[1.0, -1.0], [-1.0, 1.0]]
+    """
+    present = ~human.isnan()
+    twice = torch.cat([present, present], dim=-1)
+    # Orders of the scores of both metrics [G,2N], with and without the human order before them.
+    order = dense(torch.cat([first, second], dim=-1), twice)
+    people = dense(human, present)
+    joint = dense(torch.cat([people, people], dim=-1) * twice.shape[-1] + order, twice)
+    if statistic == "spearman":
+        expected = ranks(human, present)
+        return lambda swap: _both_sides(
+            _sums_over_pairs(expected, order, present, swap, cells, signs_only=False),
+            swap,
+            lambda total, taken: _rho(
+                total / 4, _times(order, present, taken), expected, present
+            ).nanmean(dim=-1),
+        )
+    by_human = _tied(_times(people, present, None))
+
+    def value(total: Tensor, taken: Tensor) -> Tensor:
+        by_metric, both = (_tied(_times(numbers, present, taken)) for numbers in (order, joint))
+        counts = _pair_counts(total / 2, present.sum(dim=-1), by_human, by_metric, both)
+        if pooled:
+            return FORMULAS[statistic](counts.pooled())
+        return FORMULAS[statistic](counts).nanmean(dim=-1)
+
+    return lambda swap: _both_sides(
+        _sums_over_pairs(people, order, present, swap, cells, signs_only=True), swap, value
+    )
+
+
+def _both_sides(
+    sums: tuple[Tensor, Tensor], swap: Tensor, value: Callable[[Tensor, Tensor], Tensor]
+) -> tuple[Tensor, Tensor]:
+    """Compute a value of sums and swaps for the first metric, and for the second."""
+    return value(sums[0], swap), value(sums[1], ~swap)
+
+
+def _rho(products: Tensor, times: Tensor, expected: Tensor, present: Tensor) -> Tensor:
+    """Compute ρ [R,G] of sums of products of ranks [R,G] and numbers of equal scores [R,G,2N]."""
+    count = present.sum(dim=-1)
+    squares = (count**3 - count - (times**3 - times).sum(dim=-1)).to(torch.float64) / 12
+    centred = (expected - (count[:, None] + 1) / 2).masked_fill(~present, 0.0)
+    norm = (squares * centred.square().sum(dim=-1)).sqrt()
+    return (products / norm).clamp(-1.0, 1.0)
+
+
+def _pair_counts(
+    balance: Tensor, count: Tensor, by_human: Tensor, by_metric: Tensor, both: Tensor
+) -> PairCounts:
+    """Count the kinds of pairs [R,G] of items [G], given C - D and the numbers of tied pairs."""
+    ordered = count * (count - 1) // 2 - by_human - by_metric + both
+    balance = balance.to(torch.int64)
+    return PairCounts(
+        (ordered + balance) // 2,
+        (ordered - balance) // 2,
+        by_human - both,
+        by_metric - both,
+        both,
+    )
+
+
+def _times(numbers: Tensor, present: Tensor, taken: Tensor | None) -> Tensor:
+    """Count how many items have each number, which stands for a score.
+
+    Args:
+        numbers: Numbers of the scores of the first and the second metric, int64 [G,2N], or [G,N].
+        present: Which items are used, bool [G,N].
+        taken: Whether items take the score of the second metric, bool [R,G,N]; None: no swaps.
+
+    Returns:
+        int64 [R,G,2N], or [1,G,2N] without swaps.
+    """
+    if taken is None:
+        chosen = numbers[None]
+    else:
+        first, second = numbers.tensor_split(2, dim=-1)
+        chosen = torch.where(taken, second, first)
+    none = chosen.new_zeros((*chosen.shape[:-1], 2 * present.shape[-1]))
+    return none.scatter_add_(-1, chosen, present.to(torch.int64).expand(chosen.shape))
+
+
+def _tied(times: Tensor) -> Tensor:
+    """Count pairs of equal scores [...], given how many items have each [...,K]."""
+    return ((times * times).sum(dim=-1) - times.sum(dim=-1)) // 2
+
+
+def _blocks(groups: int, items: int, cells: int) -> Iterator[tuple[slice, slice]]:
+    """Split the matrices [G,N,N] of all groups into blocks of groups and columns."""
+    width = max(1, min(items, cells // items))
+    height = max(1, cells // (items * width))
+    for row in range(0, groups, height):
+        for column in range(0, items, width):
+            yield slice(row, row + height), slice(column, column + width)
+
+
+def _sums_over_pairs(
+    weights: Tensor, order: Tensor, present: Tensor, swap: Tensor, cells: int, *, signs_only: bool
+) -> tuple[Tensor, Tensor]:
+    """Compute Σ_ij (w_j - w_i) sgn(x_j - x_i) of the scores that items have after the swaps.
+
+    Args:
+        weights: w [G,N].
+        order: Order of the scores of the first and the second metric, int64 [G,2N].
+        present: Which items are used, bool [G,N].
+        swap: Whether items take the score of the other metric, bool [R,G,N].
+        cells: Number of cells of a block of the matrix.
+        signs_only: Whether sgn(w_j - w_i) is used.
+
+    Returns:
+        The sums for both metrics, of which the second takes what the first gives away; float64
+        [R,G] each.
+    """
+    # Sums of signs are integers below 2 ** 24, for which float32 is exact.
+    kind = torch.float32 if signs_only else torch.float64
+    first, second = order.to(kind).tensor_split(2, dim=-1)
+    weights, swaps = weights.to(kind), swap.to(kind).transpose(0, 1)
+    sums = torch.zeros((2, *swap.shape[:2]), dtype=torch.float64, device=swap.device)
+    for group, part in _blocks(len(present), present.shape[1], cells):
+
+        def differences(rows: Tensor, columns: Tensor, g: slice = group, j: slice = part) -> Tensor:
+            return columns[g, None, j] - rows[g, :, None]
+
+        weight = differences(weights, weights) * (
+            present[group, :, None] & present[group, None, part]
+        )
+        weight = weight.sign_() if signs_only else weight
+        aa, ab, ba, bb = (
+            differences(x, y).sign_().mul_(weight) for x in (first, second) for y in (first, second)
+        )
+        here = swaps[group][..., part].to(torch.float64)
+        # The term of the pair (j, i) is that of (i, j), so that columns stand for rows too.
+        for side, (kept, taken) in enumerate(((aa, ab), (bb, ba))):
+            change = 2 * (taken.sum(dim=1) - kept.sum(dim=1)).to(torch.float64)
+            constant = kept.sum(dim=(1, 2), dtype=torch.float64)
+            sums[side, :, group] += ((here @ change[..., None])[..., 0] + constant[:, None]).T
+        square = swaps[group] @ aa.sub_(ab).sub_(ba).add_(bb)
+        sums[:, :, group] += (square.to(torch.float64) * here).sum(dim=-1).T
+    return sums[0], sums[1]

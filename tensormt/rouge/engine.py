@@ -1,0 +1,154 @@
+"""Tensor engine of ROUGE: what each segment shares with each reference, and their scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import pyarrow.compute as pc
+import torch
+from torch import Tensor
+
+from tensormt.edit.engine import pairs
+from tensormt.errors import TensorMTError
+from tensormt.formulas import ratio
+from tensormt.kernels.edit_distance import subsequences
+from tensormt.kernels.weighted_subsequence import weighted_subsequences
+from tensormt.ngram.matching import matches
+from tensormt.ngram.references import References
+from tensormt.rouge.sentences import union_matches
+from tensormt.rouge.skip_bigrams import pair_counts, pair_matches
+from tensormt.text.dictionary import Dictionary
+from tensormt.text.plain_tokens import NO_TOKEN
+from tensormt.text.rouge_tokens import SENTENCE_END, stem
+from tensormt.text.tokens import TokenBatch
+
+if TYPE_CHECKING:
+    from tensormt.rouge.rouge import ROUGE
+
+
+class Shared(NamedTuple):
+    """What B segments share with R references.
+
+    matched int64 or float64 [R,B]; hyp, ref: items of both sides, float64 [R,B].
+    """
+
+    matched: Tensor
+    hyp: Tensor
+    ref: Tensor
+
+    def scores(self) -> Tensor:
+        """Return precision, recall and F, float64 [3,R,B]."""
+        shares = [ratio(self.matched.double(), side.double()) for side in (self.hyp, self.ref)]
+        return f_of(torch.stack(shares))
+
+
+def f_of(shares: Tensor) -> Tensor:
+    """Add F to precision and recall [2,...], float64 [3,...]."""
+    precision, recall = shares
+    both = ratio(2 * precision * recall, precision + recall)
+    return torch.cat([shares, both[None]])
+
+
+def statistics(metric: ROUGE, hyp: TokenBatch, refs: Sequence[TokenBatch]) -> Tensor:
+    """Return segments, precision, recall, F and matches, float64 [B,5]."""
+    hyp, ready = prepared(metric, hyp, refs)
+    found = shared(metric, hyp, ready)
+    present = ready.lengths > 0
+    scores = found.scores()
+    if metric.variant == "w":
+        scores = f_of(scores[:2] ** (1 / metric.weight))
+    chosen = best(scores[2], present)[None]
+    matched = found.matched.double().gather(0, chosen)[0]
+    if metric.references == "average":
+        sums = Shared(*(torch.where(present, part, 0).sum(0) for part in found))
+        value = sums.scores()
+        if metric.variant == "w":
+            value = f_of(value[:2] ** (1 / metric.weight))
+    elif metric.references == "jackknife":
+        value = _jackknife(scores, present)
+    else:
+        value = scores.gather(1, chosen.expand(3, 1, -1))[:, 0]
+    return torch.stack([torch.ones_like(matched), *value, matched], 1)
+
+
+def best(scores: Tensor, present: Tensor) -> Tensor:
+    """Return the present reference with the best F [R,B], the first of equal ones, int64 [B]."""
+    return torch.where(present, scores, -1.0).argmax(0)
+
+
+def _jackknife(scores: Tensor, present: Tensor) -> Tensor:
+    """The mean of precision, recall and F [3,R,B] of the best of all references but one, [3,B]."""
+    number = present.sum(0)
+    total = torch.zeros_like(scores[:, 0])
+    for left_out in range(present.shape[0]):
+        others = present.clone()
+        others[left_out] = False
+        # a single reference stays
+        others = torch.where(number > 1, others, present)
+        chosen = best(scores[2], others)[None, None].expand(3, 1, -1)
+        total += torch.where(present[left_out], scores.gather(1, chosen)[:, 0], 0.0)
+    return total / number.clamp_min(1)
+
+
+def shared(metric: ROUGE, hyp: TokenBatch, refs: References) -> Shared:
+    """Count what each segment shares with each reference."""
+    blanks = [_blank(batch) for batch in (hyp, *refs.streams)]
+    nothing = torch.stack([blanks[0] | other for other in blanks[1:]])
+    own = torch.where(blanks[0], 0, hyp.lengths)
+    other = torch.where(torch.stack(blanks[1:]), 0, refs.lengths)
+    if metric.variant == "lsum":
+        matched, own, other = union_matches(hyp, refs, SENTENCE_END)
+    elif metric.variant == "l":
+        matched = subsequences(*pairs(hyp, refs)).view_as(refs.lengths)
+    elif metric.variant == "w":
+        matched = weighted_subsequences(*pairs(hyp, refs), metric.weight).view_as(refs.lengths)
+        own, other = (side.double() ** metric.weight for side in (own, other))
+    elif metric.variant in ("s", "su"):
+        singles = metric.variant == "su"
+        matched = pair_matches(hyp, refs, metric.max_skip, singles)
+        own, other = (pair_counts(side, metric.max_skip, singles) for side in (own, other))
+    else:
+        order = int(metric.variant)
+        matched = _ngram_matches(hyp, refs, order)
+        own, other = ((side - order + 1).clamp_min(0) for side in (own, other))
+    return Shared(matched.masked_fill(nothing, 0), own.expand_as(other), other)
+
+
+def _ngram_matches(hyp: TokenBatch, refs: References, order: int) -> Tensor:
+    """The n-grams of one order in common with each reference, int64 [R,B]."""
+    found = torch.empty_like(refs.lengths)
+    for rows, table in matches(hyp, refs, order):
+        last = table.orders[-1]
+        found[:, rows] = (last.rank < last.counts).sum(1)
+    return found
+
+
+def prepared(
+    metric: ROUGE, hyp: TokenBatch, refs: Sequence[TokenBatch]
+) -> tuple[TokenBatch, References]:
+    """Return hypothesis and references in lower case, as stems where the metric compares them."""
+    if metric.reads.lowercase:
+        hyp, refs = hyp.lowered, [ref.lowered for ref in refs]
+    if metric.stem:
+        hyp, refs = _stemmed(hyp), [_stemmed(ref) for ref in refs]
+    return hyp, refs if isinstance(refs, References) else References(refs)
+
+
+def _stemmed(batch: TokenBatch) -> TokenBatch:
+    if batch.dictionary is None:
+        raise TensorMTError("token ids have no stems: use ROUGE(stem=False), or text")
+    numbers, names = Dictionary.encode([stem(word) for word in batch.dictionary.strings])
+    tokens = numbers.to(batch.device, torch.int32).index_select(0, batch.tokens)
+    return TokenBatch(tokens, batch.lengths, names, batch.tokenize, batch.lowercase)
+
+
+def _blank(batch: TokenBatch) -> Tensor:
+    """Which segments have text, but no token, bool [B]."""
+    number = -1
+    if batch.dictionary is not None:
+        number = pc.index(batch.dictionary.array, NO_TOKEN).as_py()
+    if number < 0 or not len(batch.tokens):
+        return torch.zeros_like(batch.lengths, dtype=torch.bool)
+    first = batch.starts.clamp(max=len(batch.tokens) - 1)
+    return (batch.lengths == 1) & (batch.tokens.index_select(0, first) == number)

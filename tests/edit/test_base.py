@@ -1,0 +1,35 @@
+"""What error rates share: the rate of sums, and means of them."""
+
+import pytest
+import torch
+
+import tensormt as tm
+
+
+def test_rates_of_sums():
+    rows = torch.tensor([[1, 2, 4], [1, 0, 2], [2, 2, 6], [0, 0, 0], [1, 3, 0]])
+    expected = [0.5, 0.0, 1 / 3, 0.0, 1.0]
+    assert tm.WER().score(rows).tolist() == pytest.approx(expected)
+
+
+def test_mean_takes_one_minus_the_rate():
+    """max(0, 1 - x), stated in the signature."""
+    metric = tm.Mean([tm.BLEU(1), tm.WER()])
+    assert "+1-WER(case:mixed,tok:none,ref:best)" in metric.signature
+    hyp, ref = tm.TokenBatch.from_texts([["a b", "x y z w q"], ["a c", "u v"]], "none")
+    assert metric(hyp, [ref]).tolist() == pytest.approx([0.5, 0.0])
+    assert metric.higher_is_better
+    found = tm.score(["a b"], [["a c"]], metrics=["bleu:max_order=1,tokenize=none+wer"])
+    assert list(found.corpus.values()) == pytest.approx([0.5])
+    parts = metric.explain(hyp, [ref]).parts
+    assert [part.weight for part in parts] == [1 / 200, -1 / 2]
+
+
+def test_queen_takes_a_lower_rate_for_more_alike():
+    """An output that equals a reference is at least as good as references are to each other."""
+    refs = [["a b c d"], ["a b c e"], ["a b f e"]]
+    good, bad = (
+        tm.score([line], refs, metrics=["queen:wer+bleu"]).corpus["queen:wer+bleu"]
+        for line in ("a b c d", "z z z z")
+    )
+    assert good > bad == 0

@@ -1,0 +1,29 @@
+"""Error rates on a device: see pretend.py. Nothing here has run on a real one."""
+
+import random
+
+import pytest
+import torch
+from pretend import Away, Watch, home
+
+import tensormt as tm
+
+METRICS = [tm.WER(), tm.CER(lowercase=True), tm.PER()]
+
+
+@pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.signature)
+def test_everything_stays_on_the_device(metric):
+    """Same statistics, on the device to the end, with a bounded number of host syncs."""
+    rng = random.Random(4)
+    streams = [
+        [" ".join(rng.choices("abcdE", k=rng.randint(1, 80))) for _ in range(9)] for _ in "hrs"
+    ]
+    hyp, *refs = tm.TokenBatch.from_texts(streams, metric.tokenize)
+    expected = metric.statistics(hyp, refs)
+    with Watch() as watch:
+        there = metric.statistics(hyp.to("cuda"), [ref.to("cuda") for ref in refs])
+        scores = metric.score(there)
+    assert isinstance(there, Away)
+    assert isinstance(scores, Away)
+    assert torch.equal(home(there), expected)
+    assert watch.syncs.total() <= 30
