@@ -119,7 +119,8 @@ def order_values(metric: Metric[Any], statistics: Tensor, found: Explanation) ->
 
     Returns:
         The score without any match and the contribution of each of D orders, float64 [n,1+D]; None
-        if it is not known: the statistics do not count matches, or more than 8 orders.
+        if it is not known: an error rate, statistics that do not count matches, or more than 8
+        orders.
     """
     items = found.items
     if items is None or found.edits:

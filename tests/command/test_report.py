@@ -17,7 +17,7 @@ def test_the_command_writes_the_page(tmp_path, capsys):
     assert main([*command, "--trees-for", "1"]) == 0
     assert "4 segments" in capsys.readouterr().err
     page = read_page(out)
-    assert page.meta["systems"] == ["a.txt", "b.txt"]
+    assert page.meta["systems"] == ["a", "b"]
     assert len(page.cards()) == 1
     assert main([*command, "--trees-for", "some"]) == 2
     assert "--trees-for 'some'" in capsys.readouterr().err
