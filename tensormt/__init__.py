@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tensormt.result import Result, Results
     from tensormt.rouge import ROUGE
     from tensormt.scoring import parse, score
+    from tensormt.stored_scores import Scores
     from tensormt.syntax import DSTM, DTKM, HWCM, STM, TKM
     from tensormt.text.tokens import TokenBatch
     from tensormt.trees import TreeBatch
@@ -48,6 +49,7 @@ __all__ = [
     "References",
     "Result",
     "Results",
+    "Scores",
     "TensorMTError",
     "TokenBatch",
     "TreeBatch",
@@ -75,6 +77,7 @@ _NAMES = {
     "reporting": "explain report",
     "result": "Result Results",
     "scoring": "parse score",
+    "stored_scores": "Scores",
     "text.tokens": "TokenBatch",
     "trees": "TreeBatch",
     "metaeval": "",

@@ -282,6 +282,21 @@ def calls():
     add("HWCM", tm.HWCM, kinds, max_length=2, balance="f1", rules="collins")
     add("TKM", tm.TKM, kinds, decay=0.5, lexical=True)
     add("DTKM", tm.DTKM, kinds, decay=0.5, rules="collins")
+    kinds |= {"stem": "flag", "variant": "name", "max_skip": "any", "weight": "any"}
+    kinds |= {"references": "name", "sentences": "name"}
+    add("WER", tm.WER, kinds, **text)
+    add("PER", tm.PER, kinds, **text)
+    add("CER", tm.CER, kinds, whitespace=True, lowercase=False)
+    rouge = {"stem": False, "references": "best", "sentences": "lines", "tokenize": "rouge"}
+    add("ROUGE", tm.ROUGE, kinds, variant="s", balance="f1", max_skip=4, weight=1.2, **rouge)
+    add(
+        "Scores",
+        tm.Scores,
+        {"name": "any", "scores": "any", "higher_is_better": "any"},
+        name="COMET",
+        scores=[0.5, None],
+        higher_is_better=True,
+    )
     add("Mean", tm.Mean, kinds, metrics=[tm.BLEU(), tm.ChrF()])
     add("Queen", tm.Queen, kinds, metrics=[tm.BLEU(), tm.ChrF()])
 
@@ -359,7 +374,7 @@ def calls():
     add(
         "parse",
         tm.parse,
-        {"lines": "lines", "parser": "any", "device": "device", "lang": "any"},
+        {"lines": "lines", "parser": "parser", "device": "device", "lang": "any"},
         lines=["a dog"],
         parser="default",
         device="cpu",

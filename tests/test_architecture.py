@@ -22,6 +22,7 @@ LAYERS = [
     ["trees"],
     ["inputs", "explanation"],
     ["metric"],
+    ["stored_scores"],
     ["syntax", "ngram", "edit", "rouge"],
     ["combined"],
     ["registry"],

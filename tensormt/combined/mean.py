@@ -40,7 +40,7 @@ class Mean(CombinedMetric):
     [1.0]
     """
 
-    name: ClassVar[str] = "Mean"
+    name = "Mean"
     summary: ClassVar[str] = "the mean of metrics on a scale of 0 to 1"
 
     def __init__(self, metrics: Sequence[Metric[Any]]) -> None:

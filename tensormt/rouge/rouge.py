@@ -70,7 +70,7 @@ class ROUGE(Metric["TokenBatch"]):
     0.75
     """
 
-    name: ClassVar[str] = "ROUGE"
+    name = "ROUGE"
     summary: ClassVar[str] = "ROUGE with rouge-score's numbers: n-grams, common subsequences, pairs"
     variant: str
     balance: str
