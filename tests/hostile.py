@@ -259,6 +259,8 @@ def flags(rng, case, command, folder):
         found += ["--docs", put(rng, folder, "docs", "x\n" * rng.randrange(4))]
     if command == "score" and rng.random() < 0.2:
         found.append("--documents")
+    if command == "score" and "--resume" not in found and rng.random() < 0.2:
+        found.append("--confidence")
     if command == "compare":
         found += rng.choice([["--paired-bs"], ["--paired-ar"], []])
         found += ["--samples", number(rng, "10")]

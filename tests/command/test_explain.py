@@ -87,6 +87,15 @@ def test_matches_that_add_nothing_are_left_out(files, capsys):
     assert capsys.readouterr().out.endswith("bleu 0.0000\nnothing was matched\n")
 
 
+def test_what_a_match_adds_is_not_always_known(files, capsys):
+    assert main(["explain", *files, "-m", "bleu:max_order=9", "--segment", "2"]) == 0
+    *_, block = capsys.readouterr().out.rstrip().split("\n\n")
+    _, head, *rows, note = block.splitlines()
+    assert head.split() == ["item", "kind", "matched", "references"]
+    assert [row.split()[0] for row in rows] == ["the", "cat", "the"]
+    assert note == "what a match adds is not known for this metric"
+
+
 def test_members_are_named_by_their_settings(tmp_path, capsys):
     for name, lines in (("r.ptb", TREES[:1]), ("h.ptb", TREES[1:])):
         (tmp_path / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
