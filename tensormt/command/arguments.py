@@ -6,12 +6,14 @@ import argparse
 import os
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tensormt.command.progress import Progress, loading
+from tensormt.data.names import shown_name
 from tensormt.data.tables import printable
 from tensormt.errors import TensorMTError
 
@@ -275,7 +277,8 @@ def display_names(systems: list[str]) -> dict[str, str]:
     A name that comes from the contents of a file, such as sysid="a/b", is not shortened.
     """
     short = [Path(system).name if os.path.exists(system) else system for system in systems]
+    count = Counter(short)
     return {
-        system: printable(name if short.count(name) == 1 else system)
+        system: shown_name(name if count[name] == 1 else system)
         for system, name in zip(systems, short, strict=True)
     }

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tensormt.command import arguments
 from tensormt.command.progress import Progress
 from tensormt.data import tables
+from tensormt.data.names import shown_name
 from tensormt.data.segment_writer import SegmentWriter
 from tensormt.errors import TensorMTError
 
@@ -76,7 +77,8 @@ def run(args: argparse.Namespace) -> int:
         job.parsing.show_on(bar)
         evaluator = job.evaluator.fit(corpus, job.size)
         for segments, found in evaluator.run(corpus, job.size, start):
-            found = replace(found, systems=list(job.names.values()))
+            documents = segments.documents and [shown_name(name) for name in segments.documents]
+            found = replace(found, systems=list(job.names.values()), documents=documents)
             totals.add(found, documents=args.documents)
             if writer:
                 scores = {name: found.segments(name).numpy() for name in evaluator.metrics}
@@ -85,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
                     for k, system in enumerate(found.systems)
                 }
                 kept = totals.to_json()
-                writer.add(segments.number(0), segments.documents, by_system, kept, segments.ids)
+                writer.add(segments.number(0), documents, by_system, kept, segments.ids)
             bar(len(segments))
     if writer:
         writer.finish()
