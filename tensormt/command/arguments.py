@@ -7,12 +7,14 @@ import os
 import re
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tensormt.command.progress import Progress, loading
+from tensormt.data.names import shown_name
 from tensormt.data.tables import printable
 from tensormt.errors import TensorMTError
 from tensormt.registry import DEFAULT_METRICS, split_specs
@@ -368,8 +370,9 @@ def display_names(systems: list[str], given: Sequence[str] | None = None) -> dic
         TensorMTError: If the number of given names is another one, or two are equal.
     """
     short = [Path(system).name if os.path.exists(system) else system for system in systems]
+    count = Counter(short)
     names = {
-        system: printable(name if short.count(name) == 1 else system)
+        system: shown_name(name if count[name] == 1 else system)
         for system, name in zip(systems, short, strict=True)
     }
     if given is None:
@@ -379,7 +382,7 @@ def display_names(systems: list[str], given: Sequence[str] | None = None) -> dic
             f"--names: {len(systems)} different names are needed, a name for each system: "
             f"{', '.join(names.values())}"
         )
-    return dict(zip(systems, map(printable, given), strict=True))
+    return dict(zip(systems, map(shown_name, given), strict=True))
 
 
 def table_names(names: Iterable[str]) -> dict[str, str]:

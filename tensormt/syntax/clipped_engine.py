@@ -55,15 +55,50 @@ def _rows(metric: ClippedPrecisionMetric, refs: Sequence[TreeBatch], sides: Side
     count = sides.totals(0)
     if not metric.one_reference:
         return _row(metric, [sides.clipped(every), count])
-    size = len(refs[0])
-    best = count.new_full((size,), -1, dtype=torch.float64)
-    row = count.new_zeros(size, metric.width)
-    for side, ref in zip(every, refs, strict=True):
-        candidate = _row(metric, [sides.clipped([side]), count, sides.totals(side)])
-        score = torch.where(ref.lengths > 0, metric.score(candidate, segment=True), -1)
-        row = torch.where((score > best)[:, None], candidate, row)
+    return _best(metric, refs, sides)[0]
+
+
+def _best(
+    metric: ClippedPrecisionMetric, refs: Sequence[TreeBatch], sides: Sides
+) -> tuple[Tensor, Tensor]:
+    """The statistics against the best reference alone, [B,K], and its number, int64 [B]."""
+    rows = [
+        _row(metric, [sides.clipped([side]), sides.totals(0), sides.totals(side)])
+        for side in range(1, 1 + len(refs))
+    ]
+    present = [ref.lengths > 0 for ref in refs]
+    return best_rows(torch.stack(rows), metric.score(torch.stack(rows), segment=True), present)
+
+
+def best_rows(
+    rows: Tensor, scores: Tensor, present: Sequence[Tensor] | Tensor
+) -> tuple[Tensor, Tensor]:
+    """Choose the reference with the highest score; of equal ones that with the largest counts.
+
+    Counts are compared from the first to the last: the order of the references is irrelevant.
+
+    Args:
+        rows: Statistics against each of R references, [R,B,K].
+        scores: Segment scores of the rows, float64 [R,B].
+        present: Whether a segment has the reference, bool [R,B].
+
+    Returns:
+        The statistics of the best reference, [B,K] (zeros if there is none), and its number,
+        int64 [B].
+    """
+    size = rows.shape[1]
+    best = scores.new_full((size,), -1)
+    row = torch.zeros_like(rows[0])
+    number = torch.zeros(size, dtype=torch.int64, device=rows.device)
+    for place, (candidate, own, there) in enumerate(zip(rows, scores, present, strict=True)):
+        score = torch.where(there, own, -1)
+        first = (candidate != row).int().argmax(1, keepdim=True)  # the first count that differs
+        larger = candidate.gather(1, first)[:, 0] > row.gather(1, first)[:, 0]
+        better = (score > best) | (there & (score == best) & larger)
+        row = torch.where(better[:, None], candidate, row)
+        number = torch.where(better, place, number)
         best = torch.maximum(score, best)
-    return row
+    return row, number
 
 
 def _row(metric: ClippedPrecisionMetric, counts: Sequence[Tensor]) -> Tensor:
@@ -80,14 +115,7 @@ def explain(
     trees, *others = (metric.trees(batch) for batch in (hyp, *refs))
     only = None
     if metric.one_reference:
-        (own, *keys), groups = _sides(metric, [trees, *others])
-        rows = [
-            metric.score(_rows(metric, [ref], Sides([own, key], groups)), segment=True)
-            for ref, key in zip(others, keys, strict=True)
-        ]
-        present = (ref.lengths > 0 for ref in others)
-        scores = [torch.where(p, row, -1.0) for p, row in zip(present, rows, strict=True)]
-        only = torch.stack(scores).argmax(0)
+        only = _best(metric, others, _sides(metric, [trees, *others]))[1]
     sides = [_occurrences(metric, batch) for batch in (trees, *others)]
     columns = [[1 + order] for order in range(metric.orders)]
     found = items(sides[0], sides[1:], only)
