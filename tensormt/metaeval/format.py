@@ -192,7 +192,9 @@ def wmt_table_json(table: WMTTable) -> dict[str, Any]:
     def tests(task: Task) -> dict[str, Any]:
         if not table.clustered:
             return {}
-        return {"clusters": task.clusters(), "p": task.found.p(two_sided=False).tolist()}
+        found = {"clusters": task.clusters(), "p": task.found.p(two_sided=False).tolist()}
+        draws = task.found.draws
+        return found if draws is None else found | {"permutations": draws.tolist()}
 
     return {
         "metrics": table.metrics,
