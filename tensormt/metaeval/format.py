@@ -149,7 +149,11 @@ def set_notes(sets: Sequence[JudgedSet]) -> list[str]:
 
 
 def sets_json(sets: Sequence[JudgedSet]) -> list[dict[str, Any]]:
-    """Return name, human score, references and systems of judged sets for JSON."""
+    """Return name, human score, references and systems of judged sets for JSON.
+
+    Args:
+        sets: Judged sets; those whose references have no names are left out.
+    """
     return [
         {
             "name": own.name,
@@ -159,6 +163,7 @@ def sets_json(sets: Sequence[JudgedSet]) -> list[dict[str, Any]]:
             "human_outputs_left_out": list(own.human_outputs),
         }
         for own in sets
+        if own.references
     ]
 
 

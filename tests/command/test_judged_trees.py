@@ -54,7 +54,7 @@ def printed(capsys, *arguments):
 
 def test_metaeval(judged, capsys):
     (brackets, other), rows = judged
-    options = ("--trees", "--level", "segment", "--statistic", "pearson")
+    options = ("--trees", "--level", "segment", "--statistic", "pearson", "--grouping", "none")
     found = printed(capsys, "metaeval", brackets, "-m", "hwcm", *options)
     hyp = tm.TreeBatch.from_brackets([tree for _, hyps, _ in rows for tree in hyps])
     refs = [
