@@ -343,11 +343,13 @@ def _sums_of_pairs(
         share = used.to(torch.float64)
         if grouping != "pooled":
             share = share / used.sum(dim=-1, keepdim=True).clamp(min=1)
-        terms = right * (share / share.sum())
-        # Rounding errors of the sum must not lead above 1.
-        return _Sums(
-            terms.flatten(1)[:, None, :, None], lambda sums: sums[..., 0, 0].clamp(max=1.0)
-        )
+        total = share.sum()
+
+        def accuracy(sums: Tensor) -> Tensor:
+            # Rounding errors of the sum must not lead above 1; without a pair there is no value.
+            return sums[..., 0, 0].clamp(max=1.0).masked_fill(total == 0, torch.nan)
+
+        return _Sums((right * (share / total)).flatten(1)[:, None, :, None], accuracy)
     product = by_human.sign() * (x[..., i] - x[..., j]).sign()
     human_tie, metric_tie = by_human == 0, x[..., i] == x[..., j]
     kinds = (

@@ -74,6 +74,10 @@ class MetaEvaluation:
         judged = self.judged
         if self.statistic == SPA:
             tables, permutations = (judged.human, scores.segments), self.config.spa_permutations
+            if len(judged.human) < 2:
+                drawn = systems if systems is not None else segments
+                shape = () if drawn is None else drawn.shape[:1]
+                return judged.human.new_full(shape, torch.nan, dtype=torch.float64)
             if systems is None and segments is None:
                 return soft_pairwise_accuracy(*tables, permutations=permutations)
             return spa_resampled(*tables, systems, segments, permutations=permutations)
@@ -163,8 +167,8 @@ class MetaEvaluation:
         by_segment = self.statistic == SPA or self.level == "mean"
         tables = [own.segments if by_segment else self._tables(own)[1] for own in metrics]
         kept = [k for k, table in enumerate(tables) if not bool(table.isnan().all())]
-        if not kept:
-            return PairwisePermutation.empty().expand(kept, len(metrics))
+        if not kept or (self.statistic == SPA and len(self.judged.human) < 2):
+            return PairwisePermutation.empty().expand([], len(metrics))
         part = None if wanted is None else wanted[kept][:, kept]
         found = self._permutation([metrics[k] for k in kept], first, part)
         return found if len(kept) == len(metrics) else found.expand(kept, len(metrics))
