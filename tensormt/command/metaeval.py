@@ -273,7 +273,7 @@ def _render_table(args: argparse.Namespace, table: WMTTable, sets: list[JudgedSe
     if table.clustered:
         caption += (
             ": cluster and value; clusters at p ≤ .05, one-sided,"
-            f" {args.permutations} permutations (of {units} in acc_eq), seed {args.seed}"
+            f" up to {args.permutations} permutations (of {units} in acc_eq), seed {args.seed}"
         )
     return "\n".join([text, "", caption, *notes])
 
