@@ -26,7 +26,7 @@ from tensormt.command.main import main
 from tensormt.registry import MEANS
 
 ROOT = Path(__file__).resolve().parent.parent
-OWN = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")
+OWN = ("README.md", "CONTRIBUTING.md", "SECURITY.md")
 DOCUMENTS = [*(ROOT / name for name in OWN), *sorted(ROOT.glob("docs/**/*.md"))]
 MODULES = ["tensormt", *(m.name for m in pkgutil.walk_packages(tensormt.__path__, "tensormt."))]
 MODULES.remove("tensormt.__main__")
