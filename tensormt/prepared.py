@@ -185,7 +185,7 @@ class PreparedTexts:
     def _read_given_trees(self) -> list[TreeBatch]:
         if isinstance(self.trees, TreesAsText):
             first = self.segments.number(0) + 1 if len(self.segments) else 1
-            given = [self.trees(stream, first) for stream in self.segments.streams]
+            given = self.trees.streams(self.segments.streams, first)
         elif isinstance(self.trees, PreparsedTrees):
             assert self.segments.numbers is not None
             # where hypotheses were left out, the references are the last streams

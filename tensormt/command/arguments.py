@@ -316,13 +316,15 @@ def stored_scores(
 
 def _trees_as_text(paths: list[str]) -> TreesAsText:
     """The reader of tree files, which are all CoNLL-U or all bracketed."""
+    from tensormt.data.files import display_name
     from tensormt.data.tree_files import tree_format
     from tensormt.trees.sources import TreesAsText
 
     forms = {tree_format(path) == "conllu" for path in paths}
     if len(forms) > 1:
         raise TensorMTError("--trees: some files are CoNLL-U and some are not: use one format")
-    return TreesAsText("conllu" if forms == {True} else "brackets")
+    form = "conllu" if forms == {True} else "brackets"
+    return TreesAsText(form, files=[display_name(path) for path in paths])
 
 
 def input_files(args: argparse.Namespace) -> list[str]:

@@ -20,6 +20,8 @@ from torch import Tensor
 from tensormt.kernels import hashing
 from tensormt.kernels.backend import argsort, nonzero, owners, take
 
+_FEW_ORDERS = 16  # so many orders are computed even if no tree is so deep
+
 
 @dataclass(frozen=True, eq=False)
 class Nodes:
@@ -199,6 +201,16 @@ class Nodes:
         names = self.keys_of(names)
         below = sum_children(self, names * self.place)
         return hashing.pair(take(names, self.inner), take(below, self.inner))
+
+
+def reached(nodes: Nodes, most: int) -> int:
+    """Return the highest order up to `most` that the trees can reach: their depth, at least 1.
+
+    One host synchronisation if `most` is large; otherwise `most` is returned as it is.
+    """
+    if most <= _FEW_ORDERS or not len(nodes):
+        return most
+    return max(1, min(most, int(nodes.depth.max())))
 
 
 def sum_children(nodes: Nodes, values: Tensor, *, roots: bool = False) -> Tensor:

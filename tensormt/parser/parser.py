@@ -32,7 +32,7 @@ from tensormt.parser.language_check import LanguageCheck, check_code
 from tensormt.parser.network import ConstituencyNetwork
 from tensormt.text import sentences as splitting
 from tensormt.text.dictionary import Dictionary
-from tensormt.text.words import Words, letters_of
+from tensormt.text.words import Words, language_code, letters_of
 from tensormt.trees.batch import TreeBatch
 from tensormt.trees.conllu import LATER
 from tensormt.validation import boolean, integer, optional, validate
@@ -341,6 +341,8 @@ def _language(known: list[str], lang: str | None, path: Path) -> str:
         return known[0] if known else ""
     if lang not in known or lang is None:
         wanted = "a language" if lang is None else f"the language {lang!r}"
+        if (meant := language_code(lang or "")) in known:
+            wanted += f" (did you mean {meant}?)"
         raise TensorMTError(
             f"the parser {path.name} needs {wanted} among those of its training data: choose from "
             f"{', '.join(known)}, use another parser (docs/languages.md), or metrics without trees "

@@ -14,11 +14,13 @@ from tensormt.kernels.backend import nonzero, take
 from tensormt.kernels.counts import Sides
 from tensormt.kernels.lengths import closest
 from tensormt.kernels.matches import Occurrences, items
+from tensormt.kernels.nodes import reached
 from tensormt.trees.batch import TreeBatch
 
 if TYPE_CHECKING:
     from tensormt.syntax.clipped_precision import ClippedPrecisionMetric
 
+MAX_KEYS = 1 << 25  # keys at a time, about 50 bytes each
 CHUNK = 2048  # segments at a time: the arrays of one chunk stay in a CPU's cache
 
 
@@ -36,12 +38,36 @@ def statistics(metric: ClippedPrecisionMetric, hyp: TreeBatch, refs: Sequence[Tr
     """Return the statistics of aligned batches, int64 [B,K]."""
     check_references(refs)
     batches = [metric.trees(batch) for batch in (hyp, *refs)]
-    parts = zip(*(batch.chunks(CHUNK) for batch in batches), strict=True)
+    size = _chunk_size(metric, batches)
+    parts = zip(*(batch.chunks(size) for batch in batches), strict=True)
     rows = torch.cat([_rows(metric, part[1:], _sides(metric, part)) for part in parts])
     if metric.balance == "brevity":
         near = closest(hyp.tokens, torch.stack([ref.tokens for ref in refs], 1))
         rows = torch.cat([rows, hyp.tokens[:, None], near[:, None]], 1)
     return rows
+
+
+def _chunk_size(metric: ClippedPrecisionMetric, batches: Sequence[TreeBatch]) -> int:
+    """The number of segments at a time, so that memory for their keys suffices.
+
+    Raises:
+        SegmentError: If a single segment has too many keys.
+    """
+    widths = [batch.nodes.width for batch in batches]
+    most = min(metric.orders, max(widths)) * sum(widths)  # keys of a segment, at most
+    if most > MAX_KEYS:
+        sizes = torch.stack([batch.lengths for batch in batches]).sum(0)
+        depth = max(reached(batch.nodes, metric.orders) for batch in batches)
+        most = depth * int(sizes.max())
+        if most > MAX_KEYS:
+            number = int(sizes.argmax()) + 1
+            raise SegmentError(
+                number,
+                f"has trees of {int(sizes.max()):,} nodes, with up to {most:,} items for "
+                f"{metric.name}, which takes {MAX_KEYS:,}: choose fewer orders than "
+                f"{metric.orders}",
+            )
+    return max(1, min(CHUNK, MAX_KEYS // max(most, 1)))
 
 
 def _sides(metric: ClippedPrecisionMetric, batches: Sequence[TreeBatch]) -> Sides:

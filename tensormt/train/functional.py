@@ -32,6 +32,7 @@ from tensormt.kernels.ngrams import Order, compare, different, share
 from tensormt.metric import Metric
 from tensormt.ngram.base import NgramMetric
 from tensormt.ngram.match_table import MatchTable
+from tensormt.options import describe
 from tensormt.train.special_tokens import Ids, SpecialIds, values_readable, warn_if_empty
 
 __all__ = ["scores", "statistics"]
@@ -85,7 +86,7 @@ def statistics(
     >>> statistics(BLEU(max_order=2), hyp, refs, pad=0).shape[0]
     1
     """
-    counter = _check(metric, hyp, refs)
+    counter = _check(metric, hyp, refs, hyp_lengths, ref_lengths)
     samples = hyp if hyp.dim() == 3 else hyp[:, None]
     if hyp_lengths is not None and hyp.dim() == 2:
         hyp_lengths = hyp_lengths[:, None]
@@ -209,7 +210,13 @@ def scores(
     return metric.score(found, segment=True)
 
 
-def _check(metric: Metric[Any], hyp: Tensor, refs: Tensor) -> NgramMetric:
+def _check(
+    metric: Metric[Any],
+    hyp: Tensor,
+    refs: Tensor,
+    lengths: Tensor | None = None,
+    ref_lengths: Tensor | None = None,
+) -> NgramMetric:
     """The metric, if it counts n-grams and the tensors are as expected."""
     if not hasattr(metric, "count"):
         raise TensorMTError(
@@ -217,6 +224,18 @@ def _check(metric: Metric[Any], hyp: Tensor, refs: Tensor) -> NgramMetric:
             " with a parser"
         )
     counter: Any = metric
+    given = {"hypotheses": hyp, "references": refs, "lengths": lengths, "ref_lengths": ref_lengths}
+    for name, value in given.items():
+        if not isinstance(value, Tensor) and (value is not None or "lengths" not in name):
+            raise TensorMTError(
+                f"{name} are {describe(value)}, expected a tensor of integers: make one with "
+                "torch.tensor(…)"
+            )
+    devices = {str(value.device) for value in given.values() if value is not None}
+    if len(devices) > 1:
+        raise TensorMTError(
+            f"tensors are on several devices, {', '.join(sorted(devices))}: move them to one"
+        )
     if hyp.dim() not in (2, 3) or refs.dim() != 3 or hyp.shape[0] != refs.shape[0]:
         raise TensorMTError(
             f"hypotheses of shape {list(hyp.shape)} and references of shape {list(refs.shape)}: "

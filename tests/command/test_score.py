@@ -552,3 +552,22 @@ def test_names_that_print_alike_are_told_apart(tmp_path, capsys):
         "a\\\\x1b",
         "d\\u202e",
     ]
+
+
+def test_trees_that_cannot_be_read_are_named_with_their_file(tmp_path, capsys):
+    good, bad = tmp_path / "good.ptb", tmp_path / "bad.ptb"
+    good.write_text("(S (X a))\n(S (Y b))\n")
+    bad.write_text("(S (X a))\n(S (Y b)) c\n")
+    for hyp, ref in ((good, bad), (bad, good)):
+        for chunk in ("1", "50"):
+            command = ["score", str(ref), "-i", str(hyp), "--trees", "-m", "stm", "--chunk", chunk]
+            assert main(command) == 2
+            assert f"{bad}, line 2, column 11: text after the tree" in capsys.readouterr().err
+
+
+def test_standard_output_that_is_closed_is_one_sentence(tmp_path):
+    (tmp_path / "a").write_text("a\n")
+    command = f"{sys.executable} -m tensormt score {tmp_path}/a -i {tmp_path}/a -m bleu >&-"
+    found = subprocess.run(command, shell=True, capture_output=True, text=True)
+    assert (found.returncode, found.stderr.count("\n")) == (2, 1)
+    assert "standard output is closed" in found.stderr

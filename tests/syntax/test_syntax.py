@@ -447,3 +447,21 @@ def test_ties_between_references_do_not_depend_on_their_order(balance, batched):
             best = [some[k].to_brackets()[b] for b, k in enumerate(found.best.tolist())]
             alone = metric.statistics(hyp, [tm.TreeBatch.from_brackets(best)])
             assert alone.tolist() == rows[0]
+
+
+def test_memory_for_deep_trees_is_known_before_it_is_asked_for():
+    deep = tm.TreeBatch.from_brackets(["(S " * 100_000 + "(X a)" + ")" * 100_000])
+    assert tm.STM(4)(deep, [deep]).item() == 1
+    with pytest.raises(
+        tm.TensorMTError, match=r"segment 1 has trees of 200,002 nodes, with up to 20"
+    ):
+        tm.STM(1000)(deep, [deep])
+
+
+@pytest.mark.parametrize("kind", [tm.STM, tm.DSTM, tm.HWCM])
+def test_orders_that_no_tree_reaches_cost_nothing(kind):
+    trees = tm.TreeBatch.from_brackets(["(S (NP (A a) (B b)) (VP (C c)))", "(X x)"] * 30)
+    assert kind(30).statistics(trees, [trees], batched=True)[:, 1:9].tolist() == (
+        torch.cat([kind(8).statistics(trees, [trees], batched=True)[:, 1:9]]).tolist()
+    )
+    assert kind(1000, "f1")(trees, [trees]).tolist() == [1.0] * 60
