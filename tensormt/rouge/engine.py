@@ -12,7 +12,7 @@ from torch import Tensor
 from tensormt.edit.engine import pairs
 from tensormt.errors import TensorMTError
 from tensormt.formulas import ratio
-from tensormt.kernels.edit_distance import subsequences
+from tensormt.kernels.subsequence import subsequences
 from tensormt.kernels.weighted_subsequence import weighted_subsequences
 from tensormt.ngram.matching import matches
 from tensormt.ngram.references import References

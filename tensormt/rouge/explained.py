@@ -13,8 +13,8 @@ from tensormt.explanation import Explanation
 from tensormt.kernels.backend import repeat, take
 from tensormt.kernels.counts import Keys
 from tensormt.kernels.counts import occurrences as counted_keys
-from tensormt.kernels.edit_distance import common_places
 from tensormt.kernels.matches import Items, Occurrences, items
+from tensormt.kernels.subsequence import common_places
 from tensormt.ngram.keys import occurrences
 from tensormt.ngram.references import References
 from tensormt.rouge import engine, skip_bigrams
