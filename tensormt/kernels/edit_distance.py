@@ -15,12 +15,12 @@ word of the text, then the insertion of a word of the pattern.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-from tensormt.kernels.backend import take
+from tensormt.kernels.backend import as_array, take
 from tensormt.kernels.bit_vectors import CELLS, Part, parts, popcount
 from tensormt.kernels.ngram_overlap import Sequences
 
@@ -123,34 +123,39 @@ def advance(
         states: For `above` and `below` before each step, int64 [T,2,W,p].
     """
     words = matches.shape[1]
+    bits, high, low = as_array(matches), as_array(above), as_array(below)
+    kept = [as_array(part) for part in keep or ()]
+    history = None if states is None else as_array(states)
     for step, left in enumerate(active):
-        if states is not None:
-            states[step, 0, :, :left], states[step, 1, :, :left] = above[:, :left], below[:, :left]
-        carry: Tensor | int = 0
-        more: Tensor | int = 1  # the first column rises with every word of the text
-        less: Tensor | int = 0
+        if history is not None:
+            history[step, 0, :, :left], history[step, 1, :, :left] = high[:, :left], low[:, :left]
+        carry, more, less = 0, 1, 0  # the first column rises with every word of the text
         for word in range(words):
-            same = matches[step, word, :left]
-            up, down = above[word, :left], below[word, :left]
+            same, up, down = bits[step, word, :left], high[word, :left], low[word, :left]
             seed = same & up
             total = seed + up
             if word:
                 total += carry
-            # cells equal to the one before both words
-            level = (total ^ up).bitwise_or_(same).bitwise_or_(down)
-            rising = (up | level).bitwise_not_().bitwise_or_(down)
+            level = total ^ up  # cells equal to the one before both words
+            level |= same
+            level |= down
+            rising = ~(up | level)
+            rising |= down
             falling = up & level
-            if keep is not None:
-                both = torch.bitwise_or(same, ~level, out=keep[0][step, word, :left])
-                torch.bitwise_and(rising, ~both, out=keep[1][step, word, :left])
-            one, two = (rising << 1).bitwise_or_(more), falling << 1
+            if kept:
+                both = same | ~level
+                kept[0][step, word, :left] = both
+                kept[1][step, word, :left] = rising & ~both
+            one, two = rising << 1, falling << 1
+            one |= more
             if word:
                 two |= less
             if word + 1 < words:
                 carry = ((seed | (up & ~total)) >> 63) & 1
                 more, less = (rising >> 63) & 1, (falling >> 63) & 1
-            torch.bitwise_and(one, level, out=down)
-            torch.bitwise_or(two, (one | level).bitwise_not_(), out=up)
+            low[word, :left] = one & level
+            one |= level
+            high[word, :left] = two | ~one
 
 
 def read_back(part: Part, both: Tensor, delete: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -169,33 +174,58 @@ def read_back(part: Part, both: Tensor, delete: Tensor) -> tuple[Tensor, Tensor,
     device = part.rows.device
     pair = torch.arange(size, device=device)
     i, j = part.text.clone(), part.pattern.clone()
-    # one more column takes what is written for finished pairs
+    # one more column takes what is written where the word of the pattern stays
     place = torch.full((size * (width + 1),), -1, dtype=torch.int64, device=device)
-    edits = torch.zeros(size * (width + 1), dtype=torch.uint8, device=device)
-    errors = torch.zeros(size * (height + 1), dtype=torch.bool, device=device)
-    first, last = pair * (width + 1), pair * (height + 1)
-    flat = [bits.reshape(-1) for bits in (part.matches, both, delete)]
-    for _ in range(height + width if height else 0):
-        row, column = (i - 1).clamp_min_(0), (j - 1).clamp_min_(0)
-        cell = (row * words + (column >> 6)).mul_(size).add_(pair)
-        bit = column & 63
-        same, diagonal, down = (((take(bits, cell) >> bit) & 1).to(torch.bool) for bits in flat)
-        inside = (i > 0) & (j > 0)
-        diagonal &= inside
-        down = (down & inside) | ((j == 0) & (i > 0))
-        same &= diagonal
-        insert = (j > 0) & ~diagonal & ~down
-        across = diagonal | insert
-        at = torch.where(across, first + j - 1, first + width)
-        place.index_copy_(0, at, i - 1)
-        edits.index_copy_(0, at, insert.to(torch.uint8).mul_(2).add_(diagonal & ~same))
-        along = diagonal | down
-        errors.index_copy_(0, torch.where(along, last + i - 1, last + height), ~same)
-        i -= along.to(torch.int64)
-        j -= across.to(torch.int64)
-    if not height:
-        edits.view(size, -1)[:, :width] = INSERTION
+    inserted = torch.zeros(size * (width + 1), dtype=torch.bool, device=device)
+    _walk(
+        [as_array(part) for part in (i, j, pair, pair * (width + 1))],
+        [as_array(bits.reshape(-1)) for bits in (both, delete)],
+        (as_array(place), as_array(inserted)),
+        (height, width, words),
+    )
+    place = place.view(size, -1)[:, :width]
     real = torch.arange(width, device=device) < part.pattern[:, None]
-    place = place.view(size, -1)[:, :width].masked_fill_(~real, -1)
-    edits = edits.view(size, -1)[:, :width].masked_fill_(~real, MATCH)
-    return place, edits, errors.view(size, -1)[:, :height]
+    place.masked_fill_(~real, -1)
+    inserted = inserted.view(size, -1)[:, :width] if height else torch.ones_like(real)
+    # matched if the words are equal that meet
+    index = torch.arange(width, device=device)
+    cell = (place.clamp_min(0) * words + (index >> 6)).mul_(size).add_(pair[:, None])
+    matched = torch.zeros_like(real)
+    if height:
+        matched = (
+            (take(part.matches.reshape(-1), cell.view(-1)).view_as(cell) >> (index & 63)) & 1
+        ) > 0
+    matched &= real & ~inserted
+    edits = torch.where(matched, MATCH, torch.where(inserted, INSERTION, SUBSTITUTION))
+    edits = edits.to(torch.uint8).masked_fill_(~real, MATCH)
+    errors = torch.arange(height + 1, device=device) < part.text[:, None]
+    errors.scatter_(1, torch.where(matched, place, height), torch.zeros_like(matched))
+    return place, edits, errors[:, :height]
+
+
+def _walk(state: Any, bits: Any, out: Any, shape: tuple[int, int, int]) -> None:
+    """Go from the last cell of each pair to the first, all pairs at once.
+
+    state: i, j, the number of the pair and its first place in `out`; bits: of the cells that are
+    reached by both words, and by a deletion; out: place and inserted; shape: T, M, W.
+    """
+    i, j, pair, first = state
+    (height, width, words), size = shape, len(pair)
+    for step in range(height + width if height else 0):
+        if step % 8 == 7 and not bool((i + j).any()):
+            break
+        some, more = (i > 0) * 1, (j > 0) * 1
+        row, column = i - some, j - more
+        cell = ((row * words + (column >> 6)) * size) + pair
+        column &= 63
+        diagonal, down = ((part[cell] >> column) & 1 for part in bits)
+        diagonal &= some & more
+        down = (down | (more ^ 1)) & some & ~diagonal
+        insert = more & ~diagonal & ~down
+        across = diagonal | insert
+        # place j - 1, or the last one
+        at = first + (across * (j - 1 - width) + width)
+        out[0][at] = i - 1
+        out[1][at] = insert > 0
+        i -= diagonal | down
+        j -= across

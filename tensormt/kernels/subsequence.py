@@ -11,7 +11,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from tensormt.kernels.backend import take
+from tensormt.kernels.backend import as_array, take
 from tensormt.kernels.bit_vectors import CELLS, Part, parts, popcount
 from tensormt.kernels.ngram_overlap import Sequences
 
@@ -58,19 +58,23 @@ def _common(part: Part, keep: Tensor | None = None) -> Tensor:
     """
     words = part.matches.shape[1]
     state = part.text.new_full((words, len(part.text)), -1)
+    bits, cells, kept = as_array(part.matches), as_array(state), None
+    if keep is not None:
+        kept = as_array(keep)
     for step, left in enumerate(part.active):
-        carry: Tensor | int = 0
+        carry = 0
         for word in range(words):
-            same, own = part.matches[step, word, :left], state[word, :left]
+            same, own = bits[step, word, :left], cells[word, :left]
             seed = own & same
             total = own + seed
             if word:
                 total += carry
             if word + 1 < words:
                 carry = ((seed | (own & ~total)) >> 63) & 1
-            torch.bitwise_or(total, own & ~same, out=own)
-            if keep is not None:
-                torch.bitwise_not(own, out=keep[step, word, :left])
+            total |= own & ~same
+            cells[word, :left] = total
+            if kept is not None:
+                kept[step, word, :left] = ~total
     return state
 
 

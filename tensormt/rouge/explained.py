@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from tensormt.edit.engine import aligned, pairs
+from tensormt.edit.engine import pairs, word_counts
+from tensormt.edit.explained import aligned
 from tensormt.explanation import Explanation
 from tensormt.kernels.backend import repeat, take
 from tensormt.kernels.counts import Keys
@@ -45,8 +46,13 @@ def explain(metric: ROUGE, hyp: TokenBatch, refs: Sequence[TokenBatch]) -> Expla
     own, *others = [_of_order(occurrences(batch, order), order) for batch in (hyp, *ready)]
     columns: list[list[int]] = [[] for _ in range(order - 1)]
     columns.append([_MATCHED])
-    found = items(own, others, chosen)
+    found = _real(hyp, items(own, others, chosen))
     return Explanation("n-gram", hyp, ready, found, columns=columns, best=chosen)
+
+
+def _real(hyp: TokenBatch, found: Items) -> Items:
+    """Without the matches of text that has no token."""
+    return found._replace(counted=found.counted & (take(word_counts(hyp), found.hyp.segment) > 0))
 
 
 def _of_order(side: Occurrences, order: int) -> Occurrences:
@@ -94,4 +100,5 @@ def _pairs(metric: ROUGE, hyp: TokenBatch, refs: References, chosen: Tensor) -> 
     found = Items(own, others, rank < most, counts, torch.where(most > 0, which, -1))
     far = max((int(side.order.max()) for side in (own, *others) if len(side.order)), default=1)
     columns = [[_MATCHED]] * far
+    found = _real(hyp, found)
     return Explanation("skip-bigram", hyp, refs, found, columns=columns, best=chosen)
