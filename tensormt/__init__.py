@@ -12,7 +12,7 @@ from tensormt.version import __version__
 if TYPE_CHECKING:
     from tensormt import metaeval, qarla
     from tensormt.combined import Mean, Queen
-    from tensormt.edit import CER, PER, WER
+    from tensormt.edit import CER, PER, TER, WER
     from tensormt.ngram import BLEU, BM, BMA, NIST, NM, ChrF
     from tensormt.ngram.frequencies import Frequencies
     from tensormt.ngram.references import References
@@ -39,6 +39,7 @@ __all__ = [
     "PER",
     "ROUGE",
     "STM",
+    "TER",
     "TKM",
     "WER",
     "ChrF",
@@ -67,7 +68,7 @@ __all__ = [
 _NAMES = {
     "combined": "Mean Queen",
     "comparison": "compare",
-    "edit": "CER PER WER",
+    "edit": "CER PER TER WER",
     "ngram": "BLEU BM BMA NIST NM ChrF",
     "ngram.frequencies": "Frequencies",
     "ngram.references": "References",

@@ -183,7 +183,7 @@ class Metric(ABC, Generic[Batch]):
             return self.score(rows, segment=True)
         return torch.from_numpy(np.array([self._score(row, True) for row in rows.tolist()]))
 
-    def normalized(self, scores: Any) -> Any:
+    def on_unit_scale(self, scores: Any) -> Any:
         """Put scores on a scale of 0 to 1 on which higher is better, as means and rewards do.
 
         Args:

@@ -48,6 +48,7 @@ METRICS = {
     "bma": "tensormt.ngram.bm:BMA",
     "nm": "tensormt.ngram.nist:NM",
     "chrf": "tensormt.ngram.chrf:ChrF",
+    "ter": "tensormt.edit.ter:TER",
     "wer": "tensormt.edit.wer:WER",
     "cer": "tensormt.edit.wer:CER",
     "per": "tensormt.edit.wer:PER",

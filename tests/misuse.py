@@ -286,6 +286,8 @@ def calls():
     kinds |= {"references": "name", "sentences": "name"}
     add("WER", tm.WER, kinds, **text)
     add("PER", tm.PER, kinds, **text)
+    ter = {"normalized": True, "no_punct": False, "asian_support": False, "case_sensitive": True}
+    add("TER", tm.TER, dict.fromkeys(ter, "flag"), **ter)
     add("CER", tm.CER, kinds, whitespace=True, lowercase=False)
     rouge = {"stem": False, "references": "best", "sentences": "lines", "tokenize": "rouge"}
     add("ROUGE", tm.ROUGE, kinds, variant="s", balance="f1", max_skip=4, weight=1.2, **rouge)

@@ -95,7 +95,7 @@ class Mean(CombinedMetric):
             else:
                 parts = [rows[..., :1], rows[..., first:last]]
                 own = namespace(rows).concatenate(parts, -1)
-            total = total + metric.normalized(metric._score(own, segment))
+            total = total + metric.on_unit_scale(metric._score(own, segment))
             first = last
         return total / len(self.metrics)
 

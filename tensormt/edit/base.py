@@ -77,7 +77,7 @@ class ErrorRate(Metric["TokenBatch"]):
         return self.scale * where(length > 0, rate, where(edits > 0, 1.0, 0.0) + 0 * rate)
 
     def _explain(self, hyp: TokenBatch, refs: Sequence[TokenBatch]) -> Explanation:
-        from tensormt.edit import engine
+        from tensormt.edit import engine, explained
 
         hyp, ready = self.prepared(hyp, refs)
-        return engine.explain(hyp, ready, engine.best(self.edits(hyp, ready), ready.lengths))
+        return explained.explain(hyp, ready, engine.best(self.edits(hyp, ready), ready.lengths))

@@ -111,7 +111,8 @@ class PER(WER):
         return engine.bag_distances(hyp, refs)
 
     def _explain(self, hyp: TokenBatch, refs: Sequence[TokenBatch]) -> Explanation:
-        from tensormt.edit import engine
+        from tensormt.edit import engine, explained
 
         hyp, ready = self.prepared(hyp, refs)
-        return engine.explain_bags(hyp, ready, engine.best(self.edits(hyp, ready), ready.lengths))
+        chosen = engine.best(self.edits(hyp, ready), ready.lengths)
+        return explained.explain_bags(hyp, ready, chosen)

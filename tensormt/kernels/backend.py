@@ -36,6 +36,20 @@ def _uses_numpy(tensor: Tensor) -> bool:
     return tensor.device.type == "cpu" and not torch.compiler.is_compiling()
 
 
+def as_array(tensor: Tensor) -> Any:
+    """Return a CPU tensor as a numpy array on the same memory, other tensors as they are.
+
+    For loops of many operations on short arrays, of which numpy does each in a third of torch's
+    time. Code that uses operators and indexing alone serves both.
+    """
+    return tensor.numpy() if _uses_numpy(tensor) else tensor
+
+
+def as_tensor(array: Any) -> Tensor:
+    """Return what was computed from `as_array` as a tensor."""
+    return torch.from_numpy(array) if isinstance(array, np.ndarray) else array
+
+
 def equal(left: Tensor, right: Tensor) -> Tensor:
     """Compare two integer tensors (broadcast) for equality, bool.
 

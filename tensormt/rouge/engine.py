@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-import pyarrow.compute as pc
 import torch
 from torch import Tensor
 
-from tensormt.edit.engine import pairs
+from tensormt.edit.engine import pairs, reference_word_counts, word_counts
 from tensormt.errors import TensorMTError
 from tensormt.formulas import ratio
-from tensormt.kernels.edit_distance import subsequences
+from tensormt.kernels.subsequence import subsequences
 from tensormt.kernels.weighted_subsequence import weighted_subsequences
 from tensormt.ngram.matching import matches
 from tensormt.ngram.references import References
 from tensormt.rouge.sentences import union_matches
 from tensormt.rouge.skip_bigrams import pair_counts, pair_matches
 from tensormt.text.dictionary import Dictionary
-from tensormt.text.plain_tokens import NO_TOKEN
 from tensormt.text.rouge_tokens import SENTENCE_END, stem
 from tensormt.text.tokens import TokenBatch
 
@@ -93,10 +91,8 @@ def _jackknife(scores: Tensor, present: Tensor) -> Tensor:
 
 def shared(metric: ROUGE, hyp: TokenBatch, refs: References) -> Shared:
     """Count what each segment shares with each reference."""
-    blanks = [_blank(batch) for batch in (hyp, *refs.streams)]
-    nothing = torch.stack([blanks[0] | other for other in blanks[1:]])
-    own = torch.where(blanks[0], 0, hyp.lengths)
-    other = torch.where(torch.stack(blanks[1:]), 0, refs.lengths)
+    own, other = word_counts(hyp), reference_word_counts(refs)
+    nothing = (own == 0) | (other == 0)
     if metric.variant == "lsum":
         matched, own, other = union_matches(hyp, refs, SENTENCE_END)
     elif metric.variant == "l":
@@ -141,14 +137,3 @@ def _stemmed(batch: TokenBatch) -> TokenBatch:
     numbers, names = Dictionary.encode([stem(word) for word in batch.dictionary.strings])
     tokens = numbers.to(batch.device, torch.int32).index_select(0, batch.tokens)
     return TokenBatch(tokens, batch.lengths, names, batch.tokenize, batch.lowercase)
-
-
-def _blank(batch: TokenBatch) -> Tensor:
-    """Which segments have text, but no token, bool [B]."""
-    number = -1
-    if batch.dictionary is not None:
-        number = pc.index(batch.dictionary.array, NO_TOKEN).as_py()
-    if number < 0 or not len(batch.tokens):
-        return torch.zeros_like(batch.lengths, dtype=torch.bool)
-    first = batch.starts.clamp(max=len(batch.tokens) - 1)
-    return (batch.lengths == 1) & (batch.tokens.index_select(0, first) == number)
