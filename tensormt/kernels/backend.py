@@ -294,6 +294,16 @@ def _sort_as_rows(sides: Sequence[tuple[Array, Array]], groups: int) -> tuple[Ar
     return cells[_ranges(first, total)], group, np.cumsum(total) - total
 
 
+def count_values(values: Tensor, size: int) -> Tensor:
+    """Count how often each of 0…size-1 occurs in values [n], int64 [size]."""
+    if _uses_numpy(values):
+        return torch.from_numpy(np.bincount(values.numpy(), minlength=size))
+    # not bincount, which reads the smallest and the largest value
+    counts = torch.zeros(size, dtype=torch.int64, device=values.device)
+    index = values.to(torch.int64)
+    return counts.index_add_(0, index, torch.ones_like(index))
+
+
 def search(ordered: Tensor, values: Tensor, *, right: bool = False) -> Tensor:
     """Return where values [m] would be inserted into ordered [n], int64 [m].
 

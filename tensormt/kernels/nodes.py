@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from tensormt.kernels import hashing
-from tensormt.kernels.backend import argsort, nonzero, owners, take
+from tensormt.kernels.backend import argsort, count_values, nonzero, owners, take
 
 _FEW_ORDERS = 16  # so many orders are computed even if no tree is so deep
 
@@ -116,7 +116,8 @@ class Nodes:
     @cached_property
     def levels(self) -> list[Tensor]:
         """Indices of the nodes of depth 1, 2, …, int64; one host synchronisation."""
-        sizes = torch.bincount(self.depth).tolist()[1:]
+        sizes = count_values(self.depth, self.width + 2).tolist()[1:]
+        sizes = sizes[: sizes.index(0)]
         short = torch.int16 if self.width < 1 << 15 else torch.int32
         return list(torch.split(argsort(self.depth.to(short)), sizes))
 

@@ -1,10 +1,10 @@
-"""Every operation against plain Python, on a CPU (numpy) and on a pretended device (torch)."""
+"""Every operation against plain Python, on a CPU (numpy) and on a stand-in for a device (torch)."""
 
 import pytest
 import torch
+from fake_cuda import DeviceTensor, FakeCuda, to_host
 from hypothesis import given
 from hypothesis import strategies as st
-from pretend import Away, Watch, home
 
 from tensormt.kernels import backend
 
@@ -19,15 +19,15 @@ def tensor(numbers, dtype=torch.int64):
 def on_both(function, *tensors):
     """The result on a CPU, after checking that the device gives the same tensors there."""
     found = function(*tensors)
-    with Watch():
+    with FakeCuda():
         there = function(*(t.to("cuda") for t in tensors))
     results = (f if isinstance(f, tuple) else (f,) for f in (found, there))
     for here, away in zip(*results, strict=True):
         assert isinstance(here, torch.Tensor)
-        assert isinstance(away, Away)
+        assert isinstance(away, DeviceTensor)
         assert here.dtype == away.dtype
         assert here.shape == away.shape
-        assert torch.equal(here, home(away))
+        assert torch.equal(here, to_host(away))
     return found
 
 
@@ -91,8 +91,8 @@ def test_picking_values(dtype):
     assert picked.tolist() == [7, 5, 23, 7]
     starts = tensor([20, 0, 7])
     for device in ("cpu", "cuda"):
-        with Watch():
-            rows = home(backend.rows_at(flat.to(device), starts.to(device), 5))
+        with FakeCuda():
+            rows = to_host(backend.rows_at(flat.to(device), starts.to(device), 5))
         assert rows.shape == (3, 5)
         assert rows[:, :4].tolist() == [[start + k for k in range(4)] for start in (20, 0, 7)]
         assert rows[1:, 4].tolist() == [4, 11]  # beyond the end the value is undefined
@@ -111,9 +111,9 @@ def test_sums_of_runs(runs):
 def test_sorting_rows():
     table = tensor([[3, -1, 2], [0, 0, -5]])
     for device in ("cpu", "cuda"):
-        with Watch():
+        with FakeCuda():
             found = backend.sort_rows(table.clone().to(device))
-        assert home(found).tolist() == [[-1, 2, 3], [-5, 0, 0]]
+        assert to_host(found).tolist() == [[-1, 2, 3], [-5, 0, 0]]
 
 
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=40), st.integers(0, 60))
@@ -149,7 +149,7 @@ def test_devices_and_layouts():
     assert backend.is_readable(plain)
     assert not backend.is_readable(plain.to_sparse())
     assert not backend.is_readable(torch.zeros(2, device="meta"))
-    with Watch():
+    with FakeCuda():
         there = plain.to("cuda")
         assert not backend.on_cpu(there)
         assert backend.is_readable(there)
