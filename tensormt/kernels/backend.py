@@ -61,11 +61,12 @@ def equal(left: Tensor, right: Tensor) -> Tensor:
 
 
 def bytes_equal(left: Tensor, right: Tensor) -> Tensor:
-    """Compare two integer tensors (broadcast) for equality, uint8: 1 where equal, else 0."""
+    """Compare two integer tensors (broadcast) for equality: uint8 on a CPU, elsewhere bool."""
     if _uses_numpy(left):
         return torch.from_numpy(np.equal(left.numpy(), right.numpy()).view(np.uint8))
-    # not .view(torch.uint8): the inductor backend of torch.compile gives wrong results for it
-    return (left == right).to(torch.uint8)
+    # not as bytes, by .view or .to: the code that torch.compile (inductor) makes of it for AVX2
+    # gives wrong results
+    return left == right
 
 
 def less(values: Tensor, bound: int) -> Tensor:

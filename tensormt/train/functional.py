@@ -261,7 +261,11 @@ def _narrow(hyp: Tensor, refs: Tensor, keep: bool) -> tuple[Tensor, Tensor]:
     """The ids as int16, which CPUs compare twice as fast: renumbered, or unchanged with `keep`.
 
     This is done on the CPU only, since reading values causes a synchronization on other devices.
+    What torch.compile makes of comparisons of int64 for a CPU with AVX2 is wrong (torch 2.13): it
+    gets int32, in which ids have to fit.
     """
+    if on_cpu(hyp) and torch.compiler.is_compiling():
+        return hyp.to(torch.int32), refs.to(torch.int32)
     if not values_readable(hyp) or not (hyp.numel() and refs.numel()):
         return hyp, refs
     low = min(int(hyp.amin()), int(refs.amin()))
