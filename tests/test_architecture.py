@@ -39,7 +39,7 @@ LAYERS = [
     ["qarla"],
     ["train"],
     ["reporting", "scale"],
-    ["command"],
+    ["command", "devcheck"],
     ["__main__"],
 ]
 LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}
