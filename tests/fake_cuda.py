@@ -110,6 +110,14 @@ class Copy(NamedTuple):
     where: str
 
 
+class _Properties(NamedTuple):
+    """What torch says about the device."""
+
+    total_memory: int = 16 << 30
+    major: int = 8
+    minor: int = 0
+
+
 class _Memory:
     """One tensor's share of a storage; the storage is freed with its last share."""
 
@@ -384,7 +392,8 @@ class FakeCuda:
             ("torch.cuda.device_count", lambda: 1),
             ("torch.cuda.current_device", lambda: 0),
             ("torch.cuda.is_bf16_supported", lambda *_: True),
-            ("torch.cuda.mem_get_info", lambda device=None: (16 << 30, 16 << 30)),
+            ("torch.cuda.get_device_properties", lambda device: _Properties()),
+            ("torch.cuda.synchronize", lambda device=None: None),
             ("torch.backends.cudnn.m.is_acceptable", lambda tensor: tensor.device == CUDA),
             # wrappers cannot be made in inference mode
             ("torch.inference_mode.__enter__", _enter_no_grad),

@@ -11,6 +11,7 @@ synchronises once with the host.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -29,6 +30,33 @@ def on_cpu(tensor: Tensor) -> bool:
 def is_readable(tensor: Tensor) -> bool:
     """True if the tensor is strided and has values: it is neither sparse nor on the meta device."""
     return tensor.layout == torch.strided and tensor.device.type != "meta"
+
+
+_BUDGET = 1 << 30  # bytes of temporary tensors on a device whose memory is unknown
+
+
+@lru_cache(maxsize=16)
+def _budget(device: torch.device) -> int:
+    """Bytes of temporary tensors on a device: a sixteenth of its memory."""
+    if device.type != "cuda":
+        return _BUDGET
+    return int(torch.cuda.get_device_properties(device).total_memory) // 16
+
+
+def at_a_time(tensor: Tensor, in_cache: int, size: int) -> int:
+    """Return how many items are processed at a time on the device of a tensor.
+
+    Args:
+        tensor: any tensor of the device.
+        in_cache: number of items whose temporary tensors fit into a CPU's cache. On other devices
+            starting an operation takes longer than the operation: there are as many items as
+            memory allows.
+        size: bytes of temporary tensors that an item takes.
+    """
+    if on_cpu(tensor):
+        return in_cache
+    known = _BUDGET if torch.compiler.is_compiling() else _budget(tensor.device)
+    return max(known // size, in_cache)
 
 
 def _uses_numpy(tensor: Tensor) -> bool:

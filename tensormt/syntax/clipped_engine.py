@@ -10,7 +10,7 @@ from torch import Tensor
 
 from tensormt.errors import SegmentError
 from tensormt.explanation import Explanation
-from tensormt.kernels.backend import nonzero, take
+from tensormt.kernels.backend import at_a_time, nonzero, take
 from tensormt.kernels.counts import Sides
 from tensormt.kernels.lengths import closest
 from tensormt.kernels.matches import Occurrences, items
@@ -21,7 +21,13 @@ if TYPE_CHECKING:
     from tensormt.syntax.clipped_precision import ClippedPrecisionMetric
 
 MAX_KEYS = 1 << 25  # keys at a time, about 50 bytes each
-CHUNK = 2048  # segments at a time: the arrays of one chunk stay in a CPU's cache
+# segments at a time, whose arrays stay in a CPU's cache, and bytes of one elsewhere
+_CHUNK, _BYTES = 2048, 32_768
+
+
+def chunk_size(batch: TreeBatch) -> int:
+    """Return how many segments are processed at a time."""
+    return at_a_time(batch.nodes.parent, _CHUNK, _BYTES)
 
 
 def check_references(refs: Sequence[TreeBatch]) -> None:
@@ -38,7 +44,7 @@ def statistics(metric: ClippedPrecisionMetric, hyp: TreeBatch, refs: Sequence[Tr
     """Return the statistics of aligned batches, int64 [B,K]."""
     check_references(refs)
     batches = [metric.trees(batch) for batch in (hyp, *refs)]
-    size = _chunk_size(metric, batches)
+    size = _affordable(metric, batches)
     parts = zip(*(batch.chunks(size) for batch in batches), strict=True)
     rows = torch.cat([_rows(metric, part[1:], _sides(metric, part)) for part in parts])
     if metric.balance == "brevity":
@@ -47,7 +53,7 @@ def statistics(metric: ClippedPrecisionMetric, hyp: TreeBatch, refs: Sequence[Tr
     return rows
 
 
-def _chunk_size(metric: ClippedPrecisionMetric, batches: Sequence[TreeBatch]) -> int:
+def _affordable(metric: ClippedPrecisionMetric, batches: Sequence[TreeBatch]) -> int:
     """The number of segments at a time, so that memory for their keys suffices.
 
     Raises:
@@ -67,7 +73,7 @@ def _chunk_size(metric: ClippedPrecisionMetric, batches: Sequence[TreeBatch]) ->
                 f"{metric.name}, which takes {MAX_KEYS:,}: choose fewer orders than "
                 f"{metric.orders}",
             )
-    return max(1, min(CHUNK, MAX_KEYS // max(most, 1)))
+    return max(1, min(chunk_size(batches[0]), MAX_KEYS // max(most, 1)))
 
 
 def _sides(metric: ClippedPrecisionMetric, batches: Sequence[TreeBatch]) -> Sides:

@@ -27,7 +27,7 @@ from torch import Tensor
 from torch.nn.functional import pad as padded
 
 from tensormt.errors import TensorMTError
-from tensormt.kernels.backend import mix, on_cpu
+from tensormt.kernels.backend import at_a_time, mix, on_cpu
 from tensormt.kernels.ngrams import Order, compare, different, share
 from tensormt.metric import Metric
 from tensormt.ngram.base import NgramMetric
@@ -37,8 +37,7 @@ from tensormt.train.special_tokens import Ids, SpecialIds, values_readable, warn
 
 __all__ = ["scores", "statistics"]
 
-# cells compared at a time: on CPUs they fit into the cache, other devices need larger batches
-_CPU_CELLS, _DEVICE_CELLS = 1 << 20, 1 << 28
+_CELLS, _BYTES = 1 << 20, 4  # cells compared at a time on a CPU, and bytes of one elsewhere
 _MAX_RANGE = 1 << 21  # largest range of ids that are renumbered: larger than vocabularies
 
 
@@ -98,7 +97,7 @@ def statistics(
     size, number, width = samples.shape
     streams, other = refs.shape[1:]
     step = number * max(width, 1) * (streams * (other + 1) + width)
-    step = max((_CPU_CELLS if on_cpu(hyp) else _DEVICE_CELLS) // max(step, 1), 1)
+    step = max(at_a_time(hyp, _CELLS, _BYTES) // max(step, 1), 1)
     parts = [
         _counted(
             counter, samples[rows], refs[rows], ours[rows], theirs[rows], prefixes, per_reference

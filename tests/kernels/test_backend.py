@@ -160,3 +160,19 @@ def test_compiled_comparison_is_plain_torch():
     left, right = torch.arange(6, dtype=torch.int16)[:, None], torch.arange(9, dtype=torch.int16)
     compiled = torch.compile(backend.bytes_equal, backend="eager", fullgraph=True)
     assert torch.equal(compiled(left, right).to(torch.uint8), backend.bytes_equal(left, right))
+
+
+def test_items_at_a_time():
+    """What fits the cache on a CPU; elsewhere by memory, but never less."""
+    here = torch.ones(1, device="cpu")
+    assert backend.at_a_time(here, 7, 1) == 7
+    with FakeCuda():  # a device of 16 GiB
+        there = here.to("cuda")
+        assert backend.at_a_time(there, 7, 1 << 20) == 1024
+        assert backend.at_a_time(there, 7, 1 << 40) == 7
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int64])
+def test_counting_values(dtype):
+    values = tensor([3, 0, 3, 1], dtype)
+    assert on_both(lambda x: backend.count_values(x, 6), values).tolist() == [1, 1, 0, 2, 0, 0]
