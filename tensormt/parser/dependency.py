@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from tensormt.kernels.backend import nonzero, owners
+from tensormt.kernels.backend import at_a_time, nonzero, owners
 from tensormt.kernels.lstm import full_precision
 from tensormt.kernels.nodes import Nodes
 from tensormt.parser.char_features import CharFeatures
@@ -28,7 +28,7 @@ from tensormt.parser.network import Lexicon, character_vectors
 from tensormt.trees.conllu import LATER
 
 LOW = -1e32
-ROWS = 256  # arcs per product, so that products fit into the CPU cache
+ROWS = 256  # arcs per product whose products fit into a CPU's cache
 
 
 def are_trees(heads: Tensor, lengths: Tensor) -> Tensor:
@@ -144,7 +144,8 @@ class DependencyNetwork:
             self.model.rel_mlp_d(x)[first + word + 1],
             self.model.rel_mlp_h(x)[first + above],
         )
-        pairs = zip(torch.split(left, ROWS), torch.split(right, ROWS), strict=True)
+        rows_at_a_time = at_a_time(left, ROWS, 8 * self.table.shape[1])
+        pairs = zip(*(torch.split(x, rows_at_a_time) for x in (left, right)), strict=True)
         relation = [relation_scores(self.table, d, h).argmax(-1) for d, h in pairs]
         return Forest(torch.cat(relation), above - 1, word, lengths)
 
