@@ -59,6 +59,12 @@ def at_a_time(tensor: Tensor, in_cache: int, size: int) -> int:
     return max(known // size, in_cache)
 
 
+def move(tensors: Sequence[Tensor], device: torch.device | str) -> list[Tensor]:
+    """Send tensors of one dtype, [n] each, to a device in one copy."""
+    sizes = [tensor.shape[0] for tensor in tensors]
+    return list(torch.split(torch.cat(list(tensors)).to(device), sizes))
+
+
 def _uses_numpy(tensor: Tensor) -> bool:
     """True if numpy handles the tensor: on a CPU, unless torch.compile traces the call."""
     return tensor.device.type == "cpu" and not torch.compiler.is_compiling()

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from tensormt.kernels import hashing
-from tensormt.kernels.backend import argsort, count_values, nonzero, owners, take
+from tensormt.kernels.backend import argsort, count_values, move, nonzero, owners, take
 
 _FEW_ORDERS = 16  # so many orders are computed even if no tree is so deep
 
@@ -130,19 +130,14 @@ class Nodes:
         return height
 
     def to(self, device: torch.device | str) -> Nodes:
-        """Return the nodes on another device."""
-        moved = [
-            None if tensor is None else tensor.to(device)
-            for tensor in (self.known_depth, self.known_position, self.relation)
-        ]
-        return Nodes(
-            self.parent.to(device),
-            self.label.to(device),
-            self.word.to(device),
-            self.offsets.to(device),
-            self.width,
-            *moved,
+        """Return the nodes on another device; they are sent in one copy."""
+        more = (self.known_depth, self.known_position, self.relation)
+        present = [tensor for tensor in more if tensor is not None]
+        parent, label, word, offsets, *moved = move(
+            [self.parent, self.label, self.word, self.offsets, *present], device
         )
+        rest = [None if tensor is None else moved.pop(0) for tensor in more]
+        return Nodes(parent, label, word, offsets, self.width, *rest)
 
     def rows(self, start: int, stop: int) -> Nodes:
         """Return the trees start…stop-1, as views where possible; one host synchronisation."""

@@ -162,6 +162,14 @@ def test_compiled_comparison_is_plain_torch():
     assert torch.equal(compiled(left, right).to(torch.uint8), backend.bytes_equal(left, right))
 
 
+def test_tensors_move_in_one_copy():
+    parts = [tensor(rows) for rows in ([1, 2], [], [3])]
+    with FakeCuda() as cuda:
+        found = backend.move(parts, "cuda")
+    assert [to_host(part).tolist() for part in found] == [[1, 2], [], [3]]
+    assert len(cuda.copies) == 1
+
+
 def test_items_at_a_time():
     """What fits the cache on a CPU; elsewhere by memory, but never less."""
     here = torch.ones(1, device="cpu")
