@@ -185,6 +185,10 @@ def jobs(size: int, device: torch.device) -> dict[str, Job]:
         "rewards: chrF": _on_ids(Reward(ChrF(), pad=0, eos=1), groups),
         "rewards: BM": _on_ids(Reward(BM(), pad=0, eos=1), groups),
         "rewards: NIST": _on_ids(Reward(NIST(info="segment"), pad=0, eos=1), groups),
+        "rewards: NIST by token": _on_ids(
+            lambda samples, refs: Reward(NIST(info="segment"), pad=0, eos=1).shaped(samples, refs),
+            groups,
+        ),
         "MBR: BLEU": _on_ids(lambda samples, refs: mbr(reward.utility(samples)), groups),
         "QUEEN, 1,023 sets": Job(
             lambda: _similarities(max(size // 20, 2)),

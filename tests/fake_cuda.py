@@ -224,6 +224,8 @@ def _dispatch(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         if result is not None:
             return result
         return DeviceTensor(found) if arrives else found
+    if torch.are_deterministic_algorithms_enabled() and _is_nondeterministic(func, name, args):
+        raise RuntimeError(f"{name} does not have a deterministic implementation")
     plain = [t for t in tensors if not isinstance(t, DeviceTensor) and t.dim()]
     if there and plain:
         indices = args[1] if name in INDEXED else []
@@ -250,6 +252,17 @@ def _dispatch(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         return known
 
     return tree_map(wrap, found)
+
+
+def _is_nondeterministic(func: Any, name: str, args: Any) -> bool:
+    """Whether CUDA refuses it under `torch.use_deterministic_algorithms`, by torch's own list."""
+    if name in ("cumsum", "cumsum_"):
+        return bool(args[0].is_floating_point())
+    if name in ("scatter_reduce", "scatter_reduce_"):
+        return bool(args[4] == "prod")
+    if name == "bincount":
+        return len(args) > 1 and args[1] is not None
+    return name in ("put_", "histc") or str(func) == "aten.median.dim"
 
 
 class _CudnnLstm(torch.autograd.Function):

@@ -32,6 +32,18 @@ def test_every_job_on_a_device(name):
     assert found[0].good, found
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_deterministic_algorithms(name):
+    """No job uses an operation that CUDA has no deterministic algorithm for."""
+    torch.use_deterministic_algorithms(True)
+    try:
+        with FakeCuda(strict=False):
+            found = [o for o in devcheck.check(20, CUDA, 0, name) if o.name == name]
+    finally:
+        torch.use_deterministic_algorithms(False)
+    assert found[0].good, found
+
+
 def test_a_difference_and_an_error_are_reported(monkeypatch, capsys):
     def work(inputs, device):
         if device == CUDA and inputs == "broken":

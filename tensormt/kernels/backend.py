@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import accumulate
 from typing import Any, Literal
 
 import numpy as np
@@ -348,6 +349,15 @@ def search(ordered: Tensor, values: Tensor, *, right: bool = False) -> Tensor:
         side: Literal["left", "right"] = "right" if right else "left"
         return torch.from_numpy(np.searchsorted(ordered.numpy(), values.numpy(), side=side))
     return torch.searchsorted(ordered, values, right=right)
+
+
+def running_sum(values: Tensor) -> Tensor:
+    """Return the cumulative sums of values [T,...] along the first axis; T is at least 1."""
+    strict = torch.are_deterministic_algorithms_enabled() and not on_cpu(values)
+    if strict and values.is_floating_point():
+        # CUDA has no deterministic cumsum of floating-point numbers
+        return torch.stack(list(accumulate(values.unbind(0))))
+    return values.cumsum(0)
 
 
 def sum_runs(values: Tensor, starts: Tensor) -> Tensor:
