@@ -43,9 +43,13 @@ def pairs(hyp: TokenBatch, refs: References) -> tuple[Sequences, Sequences]:
     streams = zip(refs.streams, sizes, strict=True)
     starts = torch.stack([stream.starts + before for stream, before in streams])
     own = refs.align(hyp)
-    one = Sequences(own, hyp.starts.repeat(len(refs)), word_counts(hyp).repeat(len(refs)))
+    tokens = tokens.to(own.dtype)
+    if hyp.dictionary is None and len(own) and len(tokens):  # ids may be below 0, symbols may not
+        least = torch.minimum(own.min(), tokens.min())
+        own, tokens = own - least, tokens - least
     lengths = reference_word_counts(refs).reshape(-1)
-    return one, Sequences(tokens.to(own.dtype), starts.reshape(-1), lengths)
+    one = Sequences(own, hyp.starts.repeat(len(refs)), word_counts(hyp).repeat(len(refs)))
+    return one, Sequences(tokens, starts.reshape(-1), lengths)
 
 
 def edit_distances(hyp: TokenBatch, refs: References) -> Tensor:

@@ -20,6 +20,7 @@ from tensormt.kernels.backend import argsort, bytes_equal, rows_at, take, transp
 from tensormt.kernels.ngram_overlap import Sequences
 
 CELLS = 1 << 22  # cells (text x pattern) of a part, a byte each while they are compared
+_KINDS = 512  # symbols are looked up if there are so few of them, and a cell is a bit
 
 
 class Part(NamedTuple):
@@ -60,17 +61,23 @@ def active_of(sizes: list[int]) -> list[int]:
 
 
 def parts(text: Sequences, pattern: Sequences, cells: int = CELLS) -> Iterator[Part]:
-    """Split pairs into parts of bounded size. Two host synchronisations, and none for a part.
+    """Split pairs into parts of bounded size. Four host synchronisations, and none for a part.
 
     Args:
         text: P sequences of symbols from 0 on.
         pattern: P sequences in the same symbols.
         cells: Cells of a part, unless a single pair has more.
     """
-    for rows, height, width, active in split(text.lengths, pattern.lengths, cells):
+    kinds = 1 + max(int(side.symbols.max()) if len(side.symbols) else 0 for side in (text, pattern))
+    few = kinds <= _KINDS
+    for rows, height, width, active in split(text.lengths, pattern.lengths, cells << 3 * few):
         one, two = text.of(rows), pattern.of(rows)
-        own, other = columns(one, height, -1), columns(two, -(-width // 8) * 8, -2)
-        matches = pack(bytes_equal(own[:, None], other))
+        if few:
+            own, other = columns(one, height, kinds), columns(two, width, kinds + 1)
+            matches = look_up(own, other, kinds)
+        else:
+            own, other = columns(one, height, -1), columns(two, -(-width // 8) * 8, -2)
+            matches = pack(bytes_equal(own[:, None], other))
         yield Part(rows, matches, one.lengths, two.lengths, active)
 
 
@@ -103,6 +110,27 @@ def columns(side: Sequences, width: int, end: int) -> Tensor:
     rows = rows_at(side.symbols, side.starts, width)
     places = torch.arange(width, device=rows.device)
     return transpose(rows.masked_fill_(places >= side.lengths[:, None], end))
+
+
+def look_up(text: Tensor, pattern: Tensor, kinds: int) -> Tensor:
+    """Return what `pack` gives for texts [T,p] and patterns [M,p] of few kinds of symbols.
+
+    The bits of each kind are set in a table [kinds,W,p], in which symbols of the text are looked
+    up. Padding is the symbol `kinds` in texts and the next one in patterns.
+    """
+    (height, pairs), width = text.shape, pattern.shape[0]
+    words = max(-(-width // 64), 1)
+    pair = torch.arange(pairs, device=text.device)
+    place = torch.arange(width, device=text.device)[:, None]
+    table = torch.zeros((kinds + 2) * words * pairs, dtype=torch.int64, device=text.device)
+    cells = (pattern.to(torch.int64) * words + (place >> 6)).mul_(pairs).add_(pair)
+    bits = torch.ones_like(place) << (place & 63)
+    table.index_add_(0, cells.view(-1), bits.expand_as(cells).reshape(-1))
+    row = text.to(torch.int64).mul_(words * pairs).add_(pair)
+    found = torch.empty(height, words, pairs, dtype=torch.int64, device=text.device)
+    for word in range(words):
+        found[:, word] = take(table, (row + word * pairs).view(-1)).view_as(row)
+    return found
 
 
 def pack(same: Tensor) -> Tensor:

@@ -102,6 +102,9 @@ def test_token_ids():
     hyp = tm.TokenBatch.from_ids(torch.tensor([[5, 6, 7]]), torch.tensor([3]))
     ref = tm.TokenBatch.from_ids(torch.tensor([[5, 7, 8, 9]]), torch.tensor([3]))
     assert tm.WER()(hyp, [ref]).tolist() == [2 / 3]
+    below = [tm.TokenBatch.from_ids(b.ids - 8, b.lengths) for b in (hyp, ref)]
+    for metric in (tm.WER(), tm.TER()):
+        assert metric(below[0], below[1:]).tolist() == metric(hyp, [ref]).tolist()
 
 
 def test_lower_is_better_everywhere():

@@ -39,8 +39,13 @@ def check_alignment(text, pattern, place, kinds, errors):
     assert {k for k, error in enumerate(errors) if error} == wrong
 
 
-@given(st.lists(st.tuples(SYMBOLS, SYMBOLS), max_size=8), st.sampled_from([1, 50, 1 << 20]))
-def test_equal_to_the_textbook(pairs, cells):
+PAIRS = st.lists(st.tuples(SYMBOLS, SYMBOLS), max_size=8)
+
+
+@given(PAIRS, st.sampled_from([1, 50, 1 << 20]), st.sampled_from([0, 600]))
+def test_equal_to_the_textbook(pairs, cells, more):
+    """Few kinds of symbols are looked up, more than 512 compared."""
+    pairs = [tuple([symbol + more for symbol in side] for side in pair) for pair in pairs]
     one, two = (sequences([pair[k] for pair in pairs]) for k in (0, 1))
     assert distances(one, two, cells).tolist() == [distance(*pair) for pair in pairs]
     found = align(one, two, cells)
@@ -49,7 +54,7 @@ def test_equal_to_the_textbook(pairs, cells):
         check_alignment(*pair, *(part[k].tolist() for part in found[1:]))
 
 
-@pytest.mark.parametrize("kinds", [2, 30])
+@pytest.mark.parametrize("kinds", [2, 30, 600])
 def test_patterns_of_several_words(kinds):
     """Carries and shifts go from one word of 64 places to the next."""
     rng = random.Random(kinds)
