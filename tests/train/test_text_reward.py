@@ -4,7 +4,9 @@ import pickle
 import random
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import oracles
+import pyarrow as pa
 import pytest
 import torch
 
@@ -163,6 +165,45 @@ def test_empty_text_is_no_trouble():
         assert reward(["", " "], [["a"], ["b"]]).tolist() == [0, 0]
     assert reward(["", "a dog"], [["a dog"], ["a dog", ""]]).tolist() == [0, 1]
     assert reward.utility([["", "a dog"]]).tolist() == [[[0, 0], [0, 1]]]
+
+
+def columns():
+    """Texts and references as tables hold them; the references also in two columns."""
+    texts = ["a b c d", "e f g h i", "x"]
+    refs = [["a b c d"], ["e f", "e f g h j"], ["y", "x"]]
+    streams = {"ref1": [row[0] for row in refs], "ref2": [(*row, None)[1] for row in refs]}
+    return {"hyp": texts, "refs": refs, **streams}
+
+
+def check_table(table, columns_of):
+    reward = TextReward(tm.BLEU(effective_order=True))
+    rows = columns()
+    expected = reward(rows["hyp"], rows["refs"])
+    assert torch.equal(reward(columns_of("hyp"), columns_of("refs")), expected)
+    assert torch.equal(reward("hyp", "refs", data=table), expected)
+    assert torch.equal(reward("hyp", ["ref1", "ref2"], data=table), expected)
+
+
+def test_columns_of_tables():
+    table = pa.table(columns())
+    check_table(table, table.column)
+    check_table(columns(), lambda name: np.array(columns()[name], dtype=object))
+    with pytest.raises(tm.TensorMTError, match="no column 'hyps', the table has hyp, refs"):
+        TextReward(tm.BLEU())("hyps", "refs", data=table)
+
+
+@pytest.mark.heavy(needs="pandas")
+def test_columns_of_a_data_frame():
+    import pandas as pd
+
+    table = pd.DataFrame(columns())
+    check_table(table, table.__getitem__)
+
+
+def test_missing_texts_are_told():
+    reward = TextReward(tm.BLEU())
+    with pytest.warns(UserWarning, match="1 of 2 hypotheses are missing"):
+        assert reward(["a b c d", None], [["a b c d"], ["x"]])[1] == 0
 
 
 def test_errors_say_what_is_wrong():
