@@ -14,8 +14,8 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
-from inspect_ai.scorer import SampleScore, Score, Scorer, mean, metric, scorer
 from inspect_ai.scorer import Metric as InspectMetric
+from inspect_ai.scorer import SampleScore, Score, Scorer, mean, metric, scorer
 
 from tensormt.integrations.corpus_scores import CorpusScores, Rows
 from tensormt.train.batcher import batched
