@@ -80,11 +80,6 @@ def as_array(tensor: Tensor) -> Any:
     return tensor.numpy() if _uses_numpy(tensor) else tensor
 
 
-def as_tensor(array: Any) -> Tensor:
-    """Return what was computed from `as_array` as a tensor."""
-    return torch.from_numpy(array) if isinstance(array, np.ndarray) else array
-
-
 def equal(left: Tensor, right: Tensor) -> Tensor:
     """Compare two integer tensors (broadcast) for equality, bool.
 
