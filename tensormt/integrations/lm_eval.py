@@ -78,9 +78,9 @@ def register(*metrics: str, parser: Any = "default") -> list[str]:
         for error in (False, True):
             name = identifier("tensormt", metric) + "_stderr" * error
             register_aggregation(name)(_Aggregation(metric, parser, error))
-            register_metric(
-                metric=name, aggregation=name, higher_is_better=higher and not error
-            )(_item)
+            register_metric(metric=name, aggregation=name, higher_is_better=higher and not error)(
+                _item
+            )
             names.append(name)
     return names
 

@@ -147,8 +147,6 @@ def test_the_executor_of_openrlhf(tmp_path, prompt, length):
     executor = SingleTurnAgentExecutor(str(path))
     for answer, refs, value in zip(ANSWERS, REFS, expected(), strict=True):
         engine = Engine(tokenizer(answer + " </s>", add_special_tokens=False)["input_ids"])
-        found = asyncio.run(
-            executor.execute(prompt, refs, Parameters(), length, tokenizer, engine)
-        )
+        found = asyncio.run(executor.execute(prompt, refs, Parameters(), length, tokenizer, engine))
         assert found["reward"].tolist() == pytest.approx([value])
         assert found["scores"].tolist() == pytest.approx([value])
