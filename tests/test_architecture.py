@@ -38,6 +38,7 @@ LAYERS = [
     ["metaeval"],
     ["qarla"],
     ["train"],
+    ["integrations"],
     ["reporting", "scale"],
     ["command", "devcheck"],
     ["__main__"],
@@ -51,6 +52,9 @@ OWNERS = {
     "ray": "scale.ray_engine",
     "spacy": "parser.spacy_pipeline",
     "stanza": "parser.stanza_pipeline",
+    "lm_eval": "integrations.lm_eval",
+    "inspect_ai": "integrations.inspect_ai",
+    "evaluate": "integrations.hf_evaluate",
 }
 
 

@@ -15,7 +15,8 @@ from functools import lru_cache
 from typing import Any
 
 from inspect_ai.scorer import Metric as InspectMetric
-from inspect_ai.scorer import SampleScore, Score, Scorer, mean, metric, scorer
+from inspect_ai.scorer import SampleScore, Score, Scorer, mean, scorer
+from inspect_ai.scorer import metric as inspect_metric
 
 from tensormt.integrations.corpus_scores import CorpusScores, Rows
 from tensormt.train.batcher import batched
@@ -35,7 +36,6 @@ def _rows(samples: Sequence[Any]) -> Rows:
 def _corpus_metric(name: str, compute: Callable[[Any, Rows], float]) -> Any:
     """A factory of metrics over all samples, registered under a name."""
 
-    @metric(name=name)
     def factory(metric: str = "chrf", parser: str | None = "default") -> InspectMetric:
         def computed(scores: list[SampleScore]) -> float:
             rows = _rows(scores)
@@ -43,7 +43,7 @@ def _corpus_metric(name: str, compute: Callable[[Any, Rows], float]) -> Any:
 
         return computed
 
-    return factory
+    return inspect_metric(name=name)(factory)
 
 
 _METRICS = [
@@ -77,7 +77,6 @@ def translation(
     score = batched(segments, wait)
     made = [factory(metric, parser) for factory in _METRICS]
 
-    @scorer(metrics=[*made, mean()], name=identifier(metric))
     def translated() -> Scorer:
         async def scored(state: Any, target: Any) -> Score:
             text, refs = state.output.completion, list(target)
@@ -86,4 +85,4 @@ def translation(
 
         return scored
 
-    return translated()
+    return scorer(metrics=[*made, mean()], name=identifier(metric))(translated)()

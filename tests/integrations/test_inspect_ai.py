@@ -16,6 +16,8 @@ def test_scores_and_corpus_metrics(tmp_path, monkeypatch):
     from inspect_ai.dataset import MemoryDataset, Sample
     from inspect_ai.model import ModelOutput, get_model
 
+    # the mock model counts tokens with a vocabulary that would be fetched
+    monkeypatch.setattr("inspect_ai.model._model.count_text_tokens", len)
     from tensormt.integrations.inspect_ai import translation
 
     metrics = ["chrf", "stm:balance=f1"]

@@ -45,8 +45,7 @@ def evaluated(monkeypatch, **config):
             **config,
         }
     )
-    found = evaluator.evaluate(lm=Echo(), task_dict={"toy": task}, bootstrap_iters=1000)
-    return found
+    return evaluator.evaluate(lm=Echo(), task_dict={"toy": task}, bootstrap_iters=1000)
 
 
 def check(found, refs):
