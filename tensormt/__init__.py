@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tensormt import metaeval, qarla
     from tensormt.combined import Mean, Queen
     from tensormt.edit import CER, PER, TER, WER
-    from tensormt.ngram import BLEU, BM, BMA, NIST, NM, ChrF
+    from tensormt.ngram import BLEU, BM, BMA, NIST, NM, ChrF, OffTarget
     from tensormt.ngram.frequencies import Frequencies
     from tensormt.ngram.references import References
     from tensormt.parser import Parser
@@ -45,6 +45,7 @@ __all__ = [
     "ChrF",
     "Frequencies",
     "Mean",
+    "OffTarget",
     "Parser",
     "Queen",
     "References",
@@ -69,7 +70,7 @@ _NAMES = {
     "combined": "Mean Queen",
     "comparison": "compare",
     "edit": "CER PER TER WER",
-    "ngram": "BLEU BM BMA NIST NM ChrF",
+    "ngram": "BLEU BM BMA NIST NM ChrF OffTarget",
     "ngram.frequencies": "Frequencies",
     "ngram.references": "References",
     "rouge": "ROUGE",

@@ -53,6 +53,7 @@ METRICS = {
     "cer": "tensormt.edit.wer:CER",
     "per": "tensormt.edit.wer:PER",
     "rouge": "tensormt.rouge.rouge:ROUGE",
+    "offtarget": "tensormt.ngram.offtarget:OffTarget",
     "stm": "tensormt.syntax.stm:STM",
     "tkm": "tensormt.syntax.tkm:TKM",
     "hwcm": "tensormt.syntax.hwcm:HWCM",

@@ -65,15 +65,19 @@ def run(args: argparse.Namespace) -> int:
         explained = _explained(evaluator, texts, spec, statistics)
         for name, score, own in zip(found, statistics.segments(spec)[:, 0], explained, strict=True):
             found[name][spec] = float(score), own
+    source = segments.sources[0] if segments.sources else None
     if args.format == "json":
         rows = {
             name: {spec: _plain(*both) for spec, both in metrics.items()}
             for name, metrics in found.items()
         }
-        print(json.dumps({"segment": args.segment, "systems": rows}, ensure_ascii=False, indent=1))
+        told = {"segment": args.segment, **({"source": source} if source else {}), "systems": rows}
+        print(json.dumps(told, ensure_ascii=False, indent=1))
         return 0
     count = len(found)
     head = [f"segment {args.segment} of {len(corpus)}"]
+    if source:
+        head.append(f"source: {source}")
     for number in range(corpus.reference_count):
         head.append(f"reference {number + 1}: {texts.lines(count + number)[0]}")
     blocks = ["\n".join(head)]

@@ -52,6 +52,7 @@ def read_jsonl(*paths: str | Path) -> Segments:
         {system: [row.outputs.get(system) for row in rows] for system in systems},
         [row.refs for row in rows],
         documents=[row.doc for row in rows],
+        sources=[row.src for row in rows] if any(row.src for row in rows) else None,
         human=human,
     )
 
@@ -63,6 +64,7 @@ class _Row(NamedTuple):
     refs: list[str]
     outputs: dict[str, str | None]
     scores: dict[str, dict[str, float]]
+    src: str | None = None
 
 
 def _rows(path: str) -> Iterator[_Row]:
@@ -87,7 +89,10 @@ def _rows(path: str) -> Iterator[_Row]:
             check_texts(system, where, "sys")
             outputs[system] = check_texts([entry.get("hyp")], place, "hyp")[0]
             scores[system] = _scores(entry.get("scores"), place)
-        yield _Row("" if doc is None else check_document(doc, where), refs, outputs, scores)
+        doc = "" if doc is None else check_document(doc, where)
+        src = data.get("src")  # of data-to-text sets it may be anything
+        src = check_texts([src], where, "src")[0] if isinstance(src, str) else None
+        yield _Row(doc, refs, outputs, scores, src)
 
 
 def _scores(entry: Any, place: str) -> dict[str, float]:

@@ -19,6 +19,7 @@ from tensormt.rouge.sentences import union_matches
 from tensormt.rouge.skip_bigrams import pair_counts, pair_matches
 from tensormt.text.dictionary import Dictionary
 from tensormt.text.rouge_tokens import SENTENCE_END, stem
+from tensormt.text.stopwords import STOP_WORDS
 from tensormt.text.tokens import TokenBatch
 
 if TYPE_CHECKING:
@@ -123,12 +124,33 @@ def _ngram_matches(hyp: TokenBatch, refs: References, order: int) -> Tensor:
 def prepared(
     metric: ROUGE, hyp: TokenBatch, refs: Sequence[TokenBatch]
 ) -> tuple[TokenBatch, References]:
-    """Return hypothesis and references in lower case, as stems where the metric compares them."""
+    """Return both sides as they are compared: in lower case, without stop words, as stems."""
     if metric.reads.lowercase:
         hyp, refs = hyp.lowered, [ref.lowered for ref in refs]
+    if not metric.stop_words:
+        hyp, refs = _content(hyp), [_content(ref) for ref in refs]
     if metric.stem:
         hyp, refs = _stemmed(hyp), [_stemmed(ref) for ref in refs]
     return hyp, refs if isinstance(refs, References) else References(refs)
+
+
+def _content(batch: TokenBatch) -> TokenBatch:
+    """The batch without stop words; a text of nothing else keeps NO_TOKEN, as it is present."""
+    if batch.dictionary is None:
+        raise TensorMTError("token ids have no stop words: use ROUGE(stop_words=True), or text")
+    words = batch.dictionary.strings
+    numbers, names = Dictionary.encode([*words, NO_TOKEN])
+    numbers = numbers.to(batch.device, torch.int32)
+    content = torch.tensor([word not in STOP_WORDS for word in words], device=batch.device)
+    kept = content.index_select(0, batch.tokens)
+    owner = torch.repeat_interleave(batch.lengths)
+    lengths = torch.zeros_like(batch.lengths).index_add_(0, owner, kept.to(batch.lengths.dtype))
+    emptied = (batch.lengths > 0) & (lengths == 0)
+    first = batch.starts[emptied]
+    tokens = numbers.index_select(0, batch.tokens)
+    tokens[first], kept[first] = numbers[-1], True
+    lengths += emptied
+    return TokenBatch(tokens[kept], lengths, names, batch.tokenize, batch.lowercase)
 
 
 def _stemmed(batch: TokenBatch) -> TokenBatch:
