@@ -1,7 +1,7 @@
 // Panels of numbers: systems and significance, buckets, what is matched, metrics.
-function table(head, body, attributes = {}) {
+function table(head, body, attributes = {}, choose = null) {
   const cells = (row, name) => row.map((cell) => (cell instanceof Element && /^T[HD]$/.test(cell.tagName) ? cell : make(name, {}, cell)));
-  return make('div', { class: 'scroll' }, make('table', attributes, make('thead', {}, make('tr', {}, cells(head, 'th'))), make('tbody', {}, body.map((row) => make('tr', {}, cells(row, 'td'))))));
+  return make('div', { class: 'scroll' }, make('table', attributes, make('thead', {}, make('tr', {}, cells(head, 'th'))), make('tbody', {}, body.map((row) => make('tr', { onclick: choose && ((event) => choose(event.currentTarget)) }, cells(row, 'td'))))));
 }
 
 async function copy(text, button) {
@@ -66,15 +66,17 @@ function drawItems() {
   const group = meta.items[state.group];
   if (!group) return;
   const gap = (k) => (alone() ? group.counts[k][state.a] : group.counts[k][state.a] - group.counts[k][state.b]);
-  const order = group.texts.map((_, k) => k).sort((i, j) => gap(j) - gap(i) || i - j);
-  const side = (list, title, id) => make('div', {}, make('h3', {}, title), table(['Item', ...(alone() ? [make('th', { class: 'number' }, 'matches')] : ['A', 'B', 'A − B'].map((t) => make('th', { class: 'number' }, t))), make('th', { class: 'number' }, 'segments')],
-    list.map((k) => [make('td', {}, make('button', { type: 'button', class: 'item', 'data-item': k, 'aria-pressed': String(state.item === k), onclick: () => set({ item: state.item === k ? -1 : k }) }, picture(group, k))),
-      ...(alone() ? [make('td', { class: 'number' }, whole(gap(k)))] : [group.counts[k][state.a], group.counts[k][state.b], gap(k)].map((v, c) => make('td', { class: 'number' }, (c === 2 && v > 0 ? '+' : '') + whole(v).replace('-', '−')))),
-      make('td', { class: 'number' }, whole(group.sizes[k]))]), { id }));
-  const more = order.filter((k) => gap(k) > 0).slice(0, 15), fewer = alone() ? [] : order.filter((k) => gap(k) < 0).slice(-15).reverse();
+  const ratio = (k) => (group.counts[k][state.a] + 1) / (group.counts[k][state.b] + 1), byCount = alone() || state.rank === 'count';
+  const order = group.texts.map((_, k) => k).sort((i, j) => (byCount ? 0 : ratio(j) - ratio(i)) || gap(j) - gap(i) || i - j);
+  const choose = (k) => { const on = state.item !== k; set({ item: on ? k : -1 }); if (on) $('segments-panel').scrollIntoView({ block: 'start' }); };
+  const side = (list, title, id) => make('div', {}, make('h3', {}, title), table(['Item', ...(alone() ? [make('th', { class: 'number' }, 'matches')] : ['A', 'B', byCount ? 'A − B' : 'ratio'].map((t) => make('th', { class: 'number' }, t))), make('th', { class: 'number' }, 'segments')],
+    list.map((k) => [make('td', {}, make('button', { type: 'button', class: 'item', 'data-item': k, 'aria-pressed': String(state.item === k), onclick: (event) => { event.stopPropagation(); choose(k); } }, picture(group, k))),
+      ...(alone() ? [make('td', { class: 'number' }, whole(gap(k)))] : [whole(group.counts[k][state.a]), whole(group.counts[k][state.b]), byCount ? (gap(k) > 0 ? '+' : '') + whole(gap(k)).replace('-', '−') : `× ${ratio(k) < 1 ? (1 / ratio(k)).toFixed(1) : ratio(k).toFixed(1)}`].map((v) => make('td', { class: 'number' }, v))),
+      make('td', { class: 'number' }, whole(group.sizes[k]))]), { id, class: 'clickable' }, (row) => choose(Number(row.querySelector('.item').dataset.item))));
+  const more = order.filter((k) => gap(k) > 0).slice(0, 15), fewer = alone() ? [] : order.filter((k) => gap(k) < 0).reverse().slice(0, 15);
   const pick = make('select', { id: 'group', onchange: (event) => set({ group: Number(event.target.value), item: -1 }) }, meta.items.map((g, k) => make('option', { value: k, selected: k === state.group }, `${g.metric}: ${g.name}`)));
-  fill($('items'), make('div', { class: 'bar' }, make('label', {}, 'items ', pick)), make('div', { class: 'columns' }, more.length ? side(more, alone() ? 'Matched most often' : `More matches in A, ${meta.systems[state.a]}`, 'items-more') : make('p', {}, 'None that A matches more often.'), alone() ? null : fewer.length ? side(fewer, `More matches in B, ${meta.systems[state.b]}`, 'items-fewer') : make('p', {}, 'None that B matches more often.')),
-    make('p', { class: 'note' }, `Counted (clipped) matches over all ${whole(meta.n)} segments. Click an item to see the segments in which any system matches it.`));
+  fill($('items'), make('div', { class: 'bar' }, make('label', {}, 'items ', pick), alone() ? null : make('label', {}, 'ranked by ', make('select', { id: 'rank', onchange: (event) => set({ rank: event.target.value }) }, [['', 'ratio of matches'], ['count', 'difference of matches']].map(([value, text]) => make('option', { value, selected: value === state.rank }, text))))), make('div', { class: 'columns' }, more.length ? side(more, alone() ? 'Matched most often' : `More matches in A, ${meta.systems[state.a]}`, 'items-more') : make('p', {}, 'None that A matches more often.'), alone() ? null : fewer.length ? side(fewer, `More matches in B, ${meta.systems[state.b]}`, 'items-fewer') : make('p', {}, 'None that B matches more often.')),
+    make('p', { class: 'note' }, `Counted (clipped) matches over all ${whole(meta.n)} segments.${byCount ? '' : ' The ratio is smoothed: one is added to both counts.'} Click an item to see the segments in which any system matches it.`));
 }
 
 // a subtree as a small drawing, other items as text
