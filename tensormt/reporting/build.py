@@ -30,6 +30,7 @@ from tensormt.reporting import overview
 from tensormt.reporting.collect import Collected, collect
 from tensormt.reporting.item_counts import Item, items_by_difference
 from tensormt.reporting.page import PackedBlocks, write_page
+from tensormt.reporting.report_path import ReportPath
 from tensormt.reporting.tree_panel import segment_cards
 from tensormt.resampling import SEED, resamples
 from tensormt.scoring import read_trees
@@ -65,7 +66,7 @@ def report(
     human: Mapping[str, Tensor] | None = None,
     trees_for: int | None = TREES_FOR,
     title: str = "tensormt report",
-) -> Path:
+) -> ReportPath:
     """Write a report that compares systems as an HTML file.
 
     Args:
@@ -84,7 +85,7 @@ def report(
         title: Title of the page.
 
     Returns:
-        The file.
+        The file; a notebook shows the report itself.
 
     Raises:
         TensorMTError: If the inputs do not align, a metric is unknown, or the file cannot be
@@ -130,7 +131,7 @@ def build(
     trees_for: int | None = TREES_FOR,
     title: str = "tensormt report",
     progress: Callable[[str], object] = lambda step: None,
-) -> Path:
+) -> ReportPath:
     """Write the report of collected data.
 
     Args:
@@ -158,6 +159,7 @@ def build(
             "higher": metric.higher_is_better,
             "signature": signatures[name],
             "stored": isinstance(metric, Scores),
+            "summary": metric.summary,
             "columns": [packed.array(row, "f4") for row in scores[name]],
             **totals[name],
         }
@@ -206,7 +208,7 @@ def build(
         for name, (matches, *_) in collected.explain([0]).items()
     ]
     write_page(out, title, meta, packed)
-    return Path(path)
+    return ReportPath(path)
 
 
 def _sources(collected: Collected, packed: PackedBlocks) -> dict[str, Any] | None:

@@ -69,16 +69,17 @@ function tip(text, event) {
 // --- numbers
 let meta;
 const metricOf = (k) => meta.metrics[k];
+const minus = (text) => text.replaceAll('-', '−');
 function show(value, metric, sign = false) {
   if (value === null || value === undefined || Number.isNaN(value)) return '–';
   const size = Math.abs(value), tiny = size && size < 1e-3 && metric.digits >= 4;
   const text = tiny ? value.toExponential(2) : value.toFixed(metric.digits);
-  return (sign && value > 0 ? '+' : '') + text.replace('-', '−');
+  return (sign && value > 0 ? '+' : '') + minus(text);
 }
 // a difference as a gain: of error rates, less is better
 const gain = (difference, metric) => (metric.higher ? difference : -difference);
 const sideOf = (difference, metric) => (gain(difference, metric) > 0 ? 'plus' : gain(difference, metric) < 0 ? 'minus' : '');
-const showP = (p) => (p < 0.001 ? '< 0.001' : '= ' + p.toFixed(3));
+const showP = (p) => (p < 0.00005 ? '< 0.0001' : '= ' + p.toFixed(4)); // as tensormt compare prints it
 const whole = (value) => value.toLocaleString('en');
 
 // --- state: what is chosen, kept in the address behind the #

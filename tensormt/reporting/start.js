@@ -38,7 +38,7 @@ async function start() {
   lightUp($('texts'));
   lightUp($('trees'));
   startZoom();
-  when('m a b', () => { drawPickers(); drawSystems(); drawMatrix(); });
+  when('m a b', () => { drawPickers(); drawSystems(); drawMatrix(); drawForest(); });
   when('m a b lo hi', drawHistogram);
   when('x y theme', drawScatter);
   when('m a b way bucket', drawBuckets);
@@ -50,13 +50,14 @@ async function start() {
   when('zoom', fitTrees);
   when('theme', setTheme);
   let wide = innerWidth, resized = 0;
-  const redraw = () => { if (innerWidth !== wide) { wide = innerWidth; drawHistogram(); drawScatter(); drawBuckets(); drawSegment(); } };
+  const redraw = () => { if (innerWidth !== wide) { wide = innerWidth; drawForest(); drawHistogram(); drawScatter(); drawBuckets(); drawSegment(); } };
   addEventListener('resize', () => { clearTimeout(resized); resized = setTimeout(redraw, 150); });
   addEventListener('hashchange', () => { readHash(); $('search').value = state.q; tell(new Set(Object.keys(START))); });
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => { setTheme(); drawScatter(); });
   drawPickers();
   drawSystems();
   drawMatrix();
+  drawForest();
   drawBuckets();
   drawItems();
   drawSort();
