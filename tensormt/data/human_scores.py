@@ -1,8 +1,10 @@
 """Test sets with human scores: JSONL files of segments, or score files of mt-metrics-eval.
 
-JSONL, one object per segment (higher scores are better; outputs and scores may be missing):
+JSONL, one object per segment (higher scores are better; outputs, scores and the source may be
+missing):
 
-    {"doc": str, "seg": int, "refs": [str], "sys": {name: {"hyp": str, "scores": {name: float}}}}
+    {"doc": str, "seg": int, "src": str, "refs": [str],
+     "sys": {name: {"hyp": str, "scores": {name: float}}}}
 
 mt-metrics-eval: `*.seg.score` (or `.doc.score`, `.sys.score`) with one line `system <tab> score`
 per segment, the segments of a system in order, `None` for no score; `*.docs` with one line
@@ -31,7 +33,7 @@ def read_jsonl(*paths: str | Path) -> Segments:
         paths: Files in the format of this module.
 
     Returns:
-        Segments with documents and human scores.
+        Segments with documents, human scores, and sources where there are any.
 
     Raises:
         TensorMTError: If a line is not such an object; the message names the file and the line.

@@ -18,6 +18,7 @@ from tensormt.ngram.references import References
 from tensormt.rouge.sentences import union_matches
 from tensormt.rouge.skip_bigrams import pair_counts, pair_matches
 from tensormt.text.dictionary import Dictionary
+from tensormt.text.plain_tokens import NO_TOKEN
 from tensormt.text.rouge_tokens import SENTENCE_END, stem
 from tensormt.text.stopwords import STOP_WORDS
 from tensormt.text.tokens import TokenBatch
