@@ -217,3 +217,14 @@ def test_errors_say_what_is_wrong():
         TextReward(tm.BLEU())(["a"], ["a"])
     with pytest.raises(tm.TensorMTError, match="with one K"):
         TextReward(tm.BLEU()).samples([["a", "b"], ["c"]], [["a"], ["b"]])
+
+
+def test_a_reward_of_an_error_rate_rises_with_quality():
+    """Directly, for TRL, and as a utility of minimum Bayes risk decoding."""
+    reward = TextReward(tm.WER())
+    refs = [["a b c d"]] * 3
+    texts = ["a b c d", "a b x d", "x y z w v u"]
+    assert reward(texts, refs).tolist() == [1, 0.75, 0]
+    assert reward.grpo()(completions=texts, references=refs) == [1, 0.75, 0]
+    samples = [["a b c d", "a b c x", "u v w"]]
+    assert int(mbr(reward.utility(samples))) in (0, 1)
