@@ -63,14 +63,19 @@ def test_samples_get_the_scores_of_the_metric(name):
     metric = metric_named(name)
     texts, refs = case()
     reward = TextReward(metric, CachedParser(Plain()))
+
+    def wanted(text, others):
+        score = expected(metric, text, others)
+        return score if metric.higher_is_better else max(0.0, 1 - score / metric.scale)
+
     found = reward.samples(texts, refs)
     assert found.shape == (3, 4)
     for row, others, values in zip(texts, refs, found.tolist(), strict=True):
         for text, value in zip(row, values, strict=True):
-            assert value == pytest.approx(expected(metric, text, others), abs=1e-12)
+            assert value == pytest.approx(wanted(text, others), abs=1e-12)
     table = reward.utility(texts)
     assert table.shape == (3, 4, 4)
-    assert table[1, 2, 3].item() == pytest.approx(expected(metric, texts[1][2], [texts[1][3]]))
+    assert table[1, 2, 3].item() == pytest.approx(wanted(texts[1][2], [texts[1][3]]))
     assert mbr(table).shape == (3,)
 
 
