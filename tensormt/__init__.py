@@ -12,8 +12,8 @@ from tensormt.version import __version__
 if TYPE_CHECKING:
     from tensormt import metaeval, qarla
     from tensormt.combined import Mean, Queen
-    from tensormt.edit import CER, PER, WER
-    from tensormt.ngram import BLEU, BM, BMA, NIST, NM, ChrF
+    from tensormt.edit import CER, PER, TER, WER
+    from tensormt.ngram import BLEU, BM, BMA, NIST, NM, ChrF, OffTarget
     from tensormt.ngram.frequencies import Frequencies
     from tensormt.ngram.references import References
     from tensormt.parser import Parser
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tensormt.result import Result, Results
     from tensormt.rouge import ROUGE
     from tensormt.scoring import parse, score
+    from tensormt.stored_scores import Scores
     from tensormt.syntax import DSTM, DTKM, HWCM, STM, TKM
     from tensormt.text.tokens import TokenBatch
     from tensormt.trees import TreeBatch
@@ -38,16 +39,19 @@ __all__ = [
     "PER",
     "ROUGE",
     "STM",
+    "TER",
     "TKM",
     "WER",
     "ChrF",
     "Frequencies",
     "Mean",
+    "OffTarget",
     "Parser",
     "Queen",
     "References",
     "Result",
     "Results",
+    "Scores",
     "TensorMTError",
     "TokenBatch",
     "TreeBatch",
@@ -65,8 +69,8 @@ __all__ = [
 _NAMES = {
     "combined": "Mean Queen",
     "comparison": "compare",
-    "edit": "CER PER WER",
-    "ngram": "BLEU BM BMA NIST NM ChrF",
+    "edit": "CER PER TER WER",
+    "ngram": "BLEU BM BMA NIST NM ChrF OffTarget",
     "ngram.frequencies": "Frequencies",
     "ngram.references": "References",
     "rouge": "ROUGE",
@@ -75,6 +79,7 @@ _NAMES = {
     "reporting": "explain report",
     "result": "Result Results",
     "scoring": "parse score",
+    "stored_scores": "Scores",
     "text.tokens": "TokenBatch",
     "trees": "TreeBatch",
     "metaeval": "",

@@ -50,7 +50,8 @@ def systems(collected: Collected) -> dict[str, Any]:
 
     Returns:
         By metric, "scores" [S], "intervals" [S] and "pairs": [a, b, p, p by Holm, score of a −
-        score of b, n, wins, ties and losses of a] over the n segments that both systems have.
+        score of b, n, wins, ties and losses of a] over the n segments that both systems have, and
+        "ends", the 95% intervals of these differences.
     """
     statistics = collected.evaluated
     resampled = bootstrap_scores(statistics)
@@ -77,9 +78,18 @@ def systems(collected: Collected) -> dict[str, Any]:
                 for pair in compared
                 if pair.metric == name
             ],
+            "ends": [
+                [_negated(pair.difference_high), _negated(pair.difference_low)]
+                for pair in compared
+                if pair.metric == name
+            ],
         }
         for name in statistics.metrics
     }
+
+
+def _negated(value: float | None) -> float | None:
+    return None if value is None else json_number(-value)
 
 
 def buckets(collected: Collected) -> list[dict[str, Any]]:

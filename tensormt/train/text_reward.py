@@ -27,6 +27,7 @@ from tensormt.metric import Metric
 from tensormt.parser import Parser
 from tensormt.scoring import read_segments
 from tensormt.segments import Segments
+from tensormt.train.naming import as_metric
 from tensormt.train.rewards import Reward
 from tensormt.train.special_tokens import decode_texts, warn_all_empty
 from tensormt.train.trainers import GrpoReward, OpenRLHFReward, VerlAsyncReward, VerlReward
@@ -67,7 +68,7 @@ class TextReward:
     """A metric as a reward of text.
 
     Args:
-        metric: Any metric; one that needs n-gram counts must be fitted.
+        metric: Any metric, or its name with options; one that needs n-gram counts must be fitted.
         parser: A parser, its name or path, or another source of trees, for metrics on trees.
         device: Device of parser and metric; None: CPU.
 
@@ -81,10 +82,11 @@ class TextReward:
 
     def __init__(
         self,
-        metric: Metric[Any],
+        metric: Metric[Any] | str,
         parser: TreeSourceLike = None,
         device: str | torch.device | None = None,
     ) -> None:
+        metric = as_metric(metric)
         if metric.needs_fit:
             raise TensorMTError(
                 f"{metric.name} needs n-gram counts of all references: call metric.fit with all "

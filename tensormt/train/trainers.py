@@ -54,7 +54,7 @@ class _ScaledReward:
         found: list[float | None] = [None] * len(refs)
         if present:
             some = self.score([outputs[k] for k in present], [refs[k] for k in present])
-            rewards = self.scale * self.metric.normalized(some)
+            rewards = self.scale * self.metric.on_unit_scale(some)
             for k, value in zip(present, rewards.tolist(), strict=True):
                 found[k] = value
         return found

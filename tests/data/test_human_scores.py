@@ -34,6 +34,18 @@ def test_jsonl_becomes_tables(jsonl):
         test.human_scores("x")
 
 
+def test_source_text_is_carried(jsonl, tmp_path):
+    assert data.read_jsonl(jsonl).sources is None
+    given = ["eins", None, ["no", "text"]]
+    rows = [{**row, "src": src} for row, src in zip(ROWS, given, strict=True)]
+    path = tmp_path / "src.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    test = data.read_jsonl(path)
+    assert test.sources == ["eins", None, None]
+    assert test.select(without=["a"]).sources == ["eins", None, None]
+    assert test[1:].sources == [None, None]
+
+
 def test_selection(jsonl):
     test = data.read_jsonl(jsonl)
     part = test.select(min_references=2, max_references=2, without=["a"])
