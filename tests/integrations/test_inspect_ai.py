@@ -1,37 +1,52 @@
 """Inspect itself, with its mock model."""
 
+import runpy
+from pathlib import Path
+
 import pytest
 
 import tensormt as tm
 
 pytestmark = pytest.mark.heavy(needs="integrations")
 
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 HYPS = ["a dog sleeps here", "the cat sat on a mat", "x y z", "one two three four"]
 REFS = [["a dog sleeps", "the dog sleeps here"], ["the cat sat on the mat"], ["x y w"], ["one"]]
 
 
-def test_scores_and_corpus_metrics(tmp_path, monkeypatch):
+@pytest.fixture
+def evaluated(tmp_path, monkeypatch):
+    """A function that runs a task with the mock model, which repeats its input."""
     monkeypatch.setenv("INSPECT_DISPLAY", "none")
-    from inspect_ai import Task, eval
-    from inspect_ai.dataset import MemoryDataset, Sample
+    from inspect_ai import eval
     from inspect_ai.model import ModelOutput, get_model
 
     # the mock model counts tokens with a vocabulary that would be fetched
     monkeypatch.setattr("inspect_ai.model._model.count_text_tokens", len)
+
+    def answer(messages, tools, choice, config):
+        return ModelOutput.from_content("mockllm/model", messages[-1].text)
+
+    def run(task):
+        model = get_model("mockllm/model", custom_outputs=answer)
+        (log,) = eval(task, model=model, log_dir=str(tmp_path))
+        assert log.status == "success", log.error
+        return log
+
+    return run
+
+
+def test_scores_and_corpus_metrics(evaluated):
+    from inspect_ai import Task
+    from inspect_ai.dataset import MemoryDataset, Sample
+
     from tensormt.integrations.inspect_ai import translation
 
     metrics = ["chrf", "stm:balance=f1"]
     samples = [Sample(input=hyp, target=own) for hyp, own in zip(HYPS, REFS, strict=True)]
 
-    def answer(messages, tools, choice, config):
-        return ModelOutput.from_content("mockllm/model", messages[-1].text)
-
-    (log,) = eval(
-        Task(dataset=MemoryDataset(samples), scorer=[translation(name) for name in metrics]),
-        model=get_model("mockllm/model", custom_outputs=answer),
-        log_dir=str(tmp_path),
-    )
-    assert log.status == "success", log.error
+    scorers = [translation(name) for name in metrics]
+    log = evaluated(Task(dataset=MemoryDataset(samples), scorer=scorers))
     result = tm.score(HYPS, REFS, metrics, rows=True)
     assert [score.name for score in log.results.scores] == ["chrf", "stm_balance_f1"]
     for score, name in zip(log.results.scores, metrics, strict=True):
@@ -50,3 +65,10 @@ def test_unknown_metrics_are_refused_when_the_scorer_is_made():
 
     with pytest.raises(tm.TensorMTError, match="no metric named 'chrfx'"):
         translation("chrfx")
+
+
+def test_the_example(evaluated):
+    task = runpy.run_path(str(EXAMPLES / "inspect_task.py"))["german_english"]
+    scores = {score.name: score for score in evaluated(task()).results.scores}
+    assert scores.keys() == {"chrf", "stm_balance_f1"}
+    assert scores["chrf"].metrics["corpus"].value > 0

@@ -1,11 +1,15 @@
 """lm-evaluation-harness itself, with a model that says what the test wants."""
 
+import runpy
+from pathlib import Path
+
 import pytest
 
 import tensormt as tm
 
 pytestmark = pytest.mark.heavy(needs="integrations")
 
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 HYPS = ["a dog sleeps here", "the cat sat on a mat", "x y z", "one two three four"]
 REFS = [
     ["a dog sleeps", "the dog sleeps here"],
@@ -93,3 +97,12 @@ def test_unknown_metrics_are_refused_when_they_are_registered():
 
     with pytest.raises(tm.TensorMTError, match="no metric named 'chrfx'"):
         register("chrfx")
+
+
+def test_the_example():
+    example = runpy.run_path(str(EXAMPLES / "lm_eval_task.py"))
+    rows = example["ROWS"]
+    expected = tm.score(rows["source"], rows["refs"], example["METRICS"], rows=True).corpus
+    found = example["run"]()
+    assert found["tensormt_chrf,none"] == pytest.approx(expected["chrf"], abs=1e-12)
+    assert found["tensormt_chrf_stderr,none"] > 0
