@@ -12,6 +12,7 @@ from tensormt.version import __version__
 if TYPE_CHECKING:
     from tensormt import metaeval, qarla
     from tensormt.combined import Mean, Queen
+    from tensormt.contextual import BERTScore
     from tensormt.edit import CER, PER, WER
     from tensormt.ngram import BLEU, BM, BMA, NIST, NM, ChrF
     from tensormt.ngram.frequencies import Frequencies
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from tensormt.trees import TreeBatch
 
 __all__ = [
+    "BERTScore",
     "BLEU",
     "BM",
     "BMA",
@@ -65,6 +67,7 @@ __all__ = [
 _NAMES = {
     "combined": "Mean Queen",
     "comparison": "compare",
+    "contextual": "BERTScore",
     "edit": "CER PER WER",
     "ngram": "BLEU BM BMA NIST NM ChrF",
     "ngram.frequencies": "Frequencies",

@@ -52,6 +52,7 @@ METRICS = {
     "cer": "tensormt.edit.wer:CER",
     "per": "tensormt.edit.wer:PER",
     "rouge": "tensormt.rouge.rouge:ROUGE",
+    "bertscore": "tensormt.contextual.bertscore:BERTScore",
     "stm": "tensormt.syntax.stm:STM",
     "tkm": "tensormt.syntax.tkm:TKM",
     "hwcm": "tensormt.syntax.hwcm:HWCM",

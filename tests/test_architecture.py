@@ -20,9 +20,10 @@ LAYERS = [
     ["data"],
     ["text"],
     ["trees"],
+    ["vectors"],
     ["inputs", "explanation"],
     ["metric"],
-    ["syntax", "ngram", "edit", "rouge"],
+    ["syntax", "ngram", "edit", "rouge", "contextual"],
     ["combined"],
     ["registry"],
     ["parser"],
@@ -50,6 +51,7 @@ OWNERS = {
     "ray": "scale.ray_engine",
     "spacy": "parser.spacy_pipeline",
     "stanza": "parser.stanza_pipeline",
+    "transformers": "vectors.encoder",
 }
 
 
