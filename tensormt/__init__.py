@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from tensormt.trees import TreeBatch
 
 __all__ = [
-    "BERTScore",
     "BLEU",
     "BM",
     "BMA",
@@ -42,6 +41,7 @@ __all__ = [
     "STM",
     "TKM",
     "WER",
+    "BERTScore",
     "ChrF",
     "Frequencies",
     "Mean",

@@ -37,7 +37,7 @@ from tensormt.trees.sources import GIVEN
 __all__ = ["CHUNK", "Evaluator", "named_metrics"]
 
 CHUNK = 2000  # segments: what fits a CPU's cache, and a good batch for a parser
-PARSED_CHUNK = 500  # segments where most of the time goes into a parser or encoder, so that progress is seen
+PARSED_CHUNK = 500  # segments where a parser or encoder takes most of the time: progress is seen
 
 
 def named_metrics(metrics: Any, lang: str | None = None) -> dict[str, Metric[Any]]:

@@ -46,8 +46,8 @@ class Input(ABC):
     uses_encoder: bool = False
 
     def load(self, device: torch.device) -> None:
-        """Load what the texts are read with, so that what is missing is reported before any work."""
-        return None
+        """Load what reads the texts, so that what is missing is reported before any work."""
+        return
 
     @abstractmethod
     def check(self, metric: str, batch: Any) -> None:

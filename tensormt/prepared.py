@@ -117,9 +117,7 @@ class PreparedTexts:
 
     def unique_vectors(self, reads: Contextual) -> VectorBatch:
         """Return the contextual vectors of all different texts; the first is the empty text."""
-        return self._once(
-            ("vectors", reads), lambda: reads.encode(self._different(), self.device)
-        )
+        return self._once(("vectors", reads), lambda: reads.encode(self._different(), self.device))
 
     # --- how they are made ------------------------------------------------------------------------
 

@@ -1,13 +1,13 @@
-"""BERTScore (Zhang et al. 2020): units of two texts are matched by the cosine of contextual vectors.
+"""BERTScore (Zhang et al. 2020): units of two texts are matched by cosines of contextual vectors.
 
     P = Σᵢ w(hᵢ) max_j cos(hᵢ, rⱼ) / Σᵢ w(hᵢ)     R = Σⱼ w(rⱼ) max_i cos(hᵢ, rⱼ) / Σⱼ w(rⱼ)
     F = 2 P R / (P + R)
 
-Units are the pieces of the encoder's tokeniser or words; w is 1, or with `idf` a weight by the number
-of references that have the unit (`tensormt.contextual.idf`). The numbers are those of the package
-bert-score for the same encoder and layer, without rescaling. With `matching=one_to_one` each unit is
-matched at most once, the pairs with the largest cosines first, and only these count; a text cannot
-gain by saying a word twice. Precision, recall and F are each those of the best reference, as in
+Units are the pieces of the encoder's tokeniser or words; w is 1, or with `idf` a weight by the
+number of references that have the unit (`tensormt.contextual.idf`). The numbers are those of the
+package bert-score for the same encoder and layer, without rescaling. With `matching=one_to_one`
+each unit is matched at most once, the pairs with the largest cosines first, and only these count; a
+text cannot gain by saying a word twice. Precision, recall and F are each those of the best reference, as in
 bert-score; documents and corpora have the mean of their segments.
 """
 
@@ -34,7 +34,7 @@ Encoder = Annotated[
 ]
 Layer = Annotated[int | None, Integer("Layer whose vectors are compared; None: the last", 1, 1000)]
 MatchingKind = Annotated[
-    str, Choice("How often a unit may be matched: any number of times, or once", ("greedy", "one_to_one"))
+    str, Choice("Whether a unit may be matched often or only once", ("greedy", "one_to_one"))
 ]
 UnitKind = Annotated[str, Choice("What is matched", ("pieces", "words"))]
 Balance = Annotated[str, Choice("Which of the three is the score", BALANCES)]
@@ -131,6 +131,8 @@ class BERTScore(Metric["VectorBatch"]):
     def _fit(self, refs: Sequence[VectorBatch]) -> None:
         from tensormt.contextual.idf import no_counts
 
+        if not self.idf:
+            return
         counts = self.counts or no_counts()
         for ref in refs:
             counts = counts.add(ref, self.units)

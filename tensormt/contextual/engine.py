@@ -65,11 +65,11 @@ def scores(metric: BERTScore, hyp: VectorBatch, refs: Sequence[VectorBatch]) -> 
     return found
 
 
-def reference_counts(
-    metric: BERTScore, refs: Sequence[VectorBatch]
-) -> ReferenceCounts | None:
+def reference_counts(metric: BERTScore, refs: Sequence[VectorBatch]) -> ReferenceCounts | None:
     """Return the counts of the test set, or of these references; None if all weights are 1."""
-    if not metric.idf or metric.counts is not None:
+    if not metric.idf:
+        return None
+    if metric.counts is not None:
         return metric.counts
     counts = no_counts()
     for ref in refs:

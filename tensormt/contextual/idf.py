@@ -1,6 +1,6 @@
 """Weights of units by the number of references that have them, as bert-score computes them.
 
-    idf(u) = ln( (N + 1) / (n(u) + 1) )        N references, of which n(u) have the unit u
+idf(u) = ln( (N + 1) / (n(u) + 1) )        N references, of which n(u) have the unit u
 """
 
 from __future__ import annotations

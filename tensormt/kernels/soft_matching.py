@@ -3,11 +3,12 @@
     greedy        each unit takes the most similar unit of the other side, which may be taken often
     one to one    pairs are taken by falling cosine; each unit belongs to at most one pair
 
-Both leave out pairs whose cosine is below a threshold. One-to-one matching takes, in each round, all
-pairs that are the best of their row and of their column among what is left. The pair with the largest
-cosine is always among them, and taking a pair that is best for both sides never changes which other
-pairs are taken, so the result is that of taking one pair at a time. Of equal cosines the pair of the
-first unit of the hypothesis comes first, then that of the first unit of the reference.
+Both leave out pairs whose cosine is below a threshold. One-to-one matching takes, in each round,
+all pairs that are the best of their row and of their column among what is left. The pair with the
+largest cosine is always among them, and taking a pair that is best for both sides never changes
+which other pairs are taken, so the result is that of taking one pair at a time. Of equal cosines
+the pair of the first unit of the hypothesis comes first, then that of the first unit of the
+reference.
 """
 
 from __future__ import annotations

@@ -28,9 +28,9 @@ UNITS = ("pieces", "words")
 class Units(NamedTuple):
     """The n units of U texts, one after the other.
 
-    vectors float32 [n,D], of length 1; starts, lengths int64 [U]: of each text; key int64 [n]: equal
-    for equal units; real bool [n]: False for special symbols; span int64 [n,2]: first character of
-    the text, and the one behind the last.
+    vectors float32 [n,D], of length 1; starts, lengths int64 [U]: of each text; key int64 [n]:
+    equal for equal units; real bool [n]: False for special symbols; span int64 [n,2]: first
+    character of the text, and the one behind the last.
     """
 
     vectors: Tensor

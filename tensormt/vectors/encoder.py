@@ -60,7 +60,7 @@ class Encoder:
                 f"{folder}: the weights {pickles[0]} are a pickle, which can execute code: convert "
                 "them to safetensors, or set trusted if you trust their source"
             )
-        logging = transformers.logging
+        logging: Any = transformers.logging
         level = logging.get_verbosity()
         logging.set_verbosity_error()
         logging.disable_progress_bar()
@@ -79,7 +79,9 @@ class Encoder:
             logging.set_verbosity(level)
             logging.enable_progress_bar()
         if not self._tokenizer.is_fast:
-            raise TensorMTError(f"{folder}: the tokeniser is not a fast one: add its tokenizer.json")
+            raise TensorMTError(
+                f"{folder}: the tokeniser is not a fast one: add its tokenizer.json"
+            )
         self._cut(model, layer, folder)
         self._model = model.eval().requires_grad_(False).to(device)
         self._space = " " if type(self._tokenizer).__name__.startswith(_SPACED) else ""

@@ -1,8 +1,8 @@
 """Where the weights of an encoder are: a folder by its path, or a package by the name `minilm`.
 
-Nothing is fetched. A folder has the files that Hugging Face's `save_pretrained` writes: config.json,
-the weights as model.safetensors, and the tokeniser. This module imports neither torch nor
-transformers.
+Nothing is fetched. A folder has the files that Hugging Face's `save_pretrained` writes:
+config.json, the weights as model.safetensors, and the tokeniser. This module imports neither torch
+nor transformers.
 """
 
 from __future__ import annotations
