@@ -7,8 +7,8 @@ Units are the pieces of the encoder's tokeniser or words; w is 1, or with `idf` 
 number of references that have the unit (`tensormt.contextual.idf`). The numbers are those of the
 package bert-score for the same encoder and layer, without rescaling. With `matching=one_to_one`
 each unit is matched at most once, the pairs with the largest cosines first, and only these count; a
-text cannot gain by saying a word twice. Precision, recall and F are each those of the best reference, as in
-bert-score; documents and corpora have the mean of their segments.
+text cannot gain by saying a word twice. Precision, recall and F are each those of the best
+reference, as in bert-score; documents and corpora have the mean of their segments.
 """
 
 from __future__ import annotations
