@@ -58,8 +58,8 @@ class TextWarnings:
         if self._short:
             warnings.warn(
                 f"{self._short:,} of {self._outputs:,} outputs are empty or less than half as long "
-                f"as their references, which {', '.join(self._unpenalized)} cannot see: use "
-                "balance=f1 or balance=brevity, or a metric such as BLEU beside it",
+                f"as their references, which {', '.join(self._unpenalized)} cannot see: put "
+                "a metric such as BLEU beside it (STM, HWCM and DSTM also have balance=f1)",
                 stacklevel=3,
             )
         ours = self._decomposed / max(self._outputs, 1)
