@@ -24,6 +24,7 @@ os.environ["OMP_NUM_THREADS"] = "1"
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import end_to_end
+import errors
 import memory
 import ngram
 import nltk
@@ -222,6 +223,11 @@ def of_tokens() -> Jobs:
     yield race("NIST from tokens", "nltk (given lists of words)", nist, nltk_nist, BATCH, runs=3)
 
 
+def of_errors() -> Jobs:
+    """Error rates and ROUGE, from text."""
+    yield from errors.jobs(*errors.made(BATCH))
+
+
 def of_rewards() -> Jobs:
     """Rewards of 64 prompts with 8 samples and 2 references."""
     samples, refs = reward.made(64, 8, 2)
@@ -373,6 +379,7 @@ PARTS = {
     "trees": of_trees,
     "tree kernel in C": against_c,
     "tokens": of_tokens,
+    "error rates and ROUGE": of_errors,
     "rewards": of_rewards,
     "one segment": one_segment,
     "QARLA": of_qarla,

@@ -1,6 +1,6 @@
 """BLEU rewards on token ids against a loop over sacrebleu, and against TensorBLEU (PyPI rxlm).
 
-    python bench/reward.py [--repeats N] [--most-gigabytes G] [--length T] [--json]
+    python bench/reward.py [--repeats N] [--most-gigabytes G] [--length T] [--concurrent] [--json]
 
 First what a training step asks: 64 segments with 8 samples each, 2 references, one thread, ours on
 the ids, sacrebleu in the loop that people write (strings are ready; making them is not counted).
@@ -14,16 +14,26 @@ Then minimum Bayes risk decoding of text, 64 hypotheses with 64 pseudo-reference
 mbrs (PyPI, see examples/mbr.py), by all pairs and by averaged references; and self-BLEU of 64 to
 512 samples, which grows nearly as their number.
 
+Then 512 samples that are rewarded at the same time, as reward loops do (verl): one by one, each in
+one of 32 threads, and by `tensormt.train.batched`; every way has texts of its own, so that no parse
+is found in a cache. --concurrent runs this part alone.
+
 Every result is compared with the peer's before a time is printed. Times are processor time of the
-process, in turn, as often each, the median. Last, what the other rewards of the same step cost.
+process, in turn, as often each, the median; of concurrent samples they are seconds of the clock.
+Last, what the other rewards of the same step cost.
 """
 
 import argparse
+import asyncio
 import json
 import os
+import random
 import sys
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from statistics import median
 
 os.environ["OMP_NUM_THREADS"] = "1"
 
@@ -33,6 +43,8 @@ from sacrebleu.metrics import BLEU as SacreBLEU
 from torch import Tensor
 
 import tensormt as tm
+from tensormt.registry import make
+from tensormt.train.batcher import batched
 from tensormt.train.functional import scores
 from tensormt.train.mbr import best, nbest
 from tensormt.train.rewards import Reward
@@ -199,6 +211,68 @@ def self_scores() -> dict[int, float]:
     return found
 
 
+def sentences(number: int, seed: int) -> list[tuple[str, list[str]]]:
+    """English-like samples with two references each."""
+    rng = random.Random(seed)
+    nouns = "dog cat boy girl house garden river teacher letter window".split()
+    verbs = "sees finds likes carries paints follows remembers leaves".split()
+
+    def line() -> str:
+        first, second, third = (f"the {rng.choice(nouns)}" for _ in range(3))
+        return f"{first} {rng.choice(verbs)} {second} near {third} {rng.randint(10, 9999)} times ."
+
+    return [(line(), [line(), line()]) for _ in range(number)]
+
+
+def concurrent(number: int = 512) -> list[dict[str, float | str]]:
+    """Seconds for samples that come at the same time, by metric and way; the median of three."""
+    ways: dict[str, Callable[[TextReward, list[tuple[str, list[str]]]], list[float]]] = {
+        "one by one": lambda reward, rows: [reward([t], [r]).item() for t, r in rows],
+        "threads": by_threads,
+        "batched": by_batches,
+    }
+    table: list[dict[str, float | str]] = []
+    for name in ("bleu:effective_order=true", "chrf", "stm:balance=f1"):
+        reward = TextReward(make(name), "default")
+        reward(["warm up ."], [["warm up ."]])
+        seconds: dict[str, list[float]] = {way: [] for way in ways}
+        for repeat in range(3):
+            for k, (way, call) in enumerate(ways.items()):
+                rows = sentences(number, 10 * repeat + k)
+                begin = time.perf_counter()
+                found = call(reward, rows)
+                seconds[way].append(time.perf_counter() - begin)
+                batch = reward([text for text, _ in rows], [refs for _, refs in rows])
+                agree(way, torch.tensor(found, dtype=torch.float64), batch, 1e-9)
+        table.append({"metric": name} | {way: median(own) for way, own in seconds.items()})
+    return table
+
+
+def by_threads(reward: TextReward, rows: list[tuple[str, list[str]]]) -> list[float]:
+    with ThreadPoolExecutor(32) as pool:
+        return list(pool.map(lambda row: reward([row[0]], [row[1]]).item(), rows))
+
+
+def by_batches(reward: TextReward, rows: list[tuple[str, list[str]]]) -> list[float]:
+    score = batched(reward)
+
+    async def run() -> list[float]:
+        return await asyncio.gather(*(score(text, refs) for text, refs in rows))
+
+    return asyncio.run(run())
+
+
+def print_concurrent(table: list[dict[str, float | str]]) -> None:
+    for row in table:
+        one, threads, together = (
+            float(row[way]) * 1e3 for way in ("one by one", "threads", "batched")
+        )
+        print(
+            f"512 concurrent samples, {row['metric']}: one by one {one:.0f} ms, 32 threads "
+            f"{threads:.0f} ms, batched {together:.0f} ms, ratio {one / together:.0f}"
+        )
+
+
 def others() -> dict[str, float]:
     """Milliseconds of the other rewards of the same step."""
     samples, refs = made(64, 8, 2)
@@ -218,9 +292,14 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=4)
     parser.add_argument("--most-gigabytes", type=float, default=1.0)
     parser.add_argument("--length", type=int, default=40, help="tokens, for TensorBLEU")
+    parser.add_argument("--concurrent", action="store_true", help="concurrent samples alone")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     torch.set_num_threads(1)
+    together = concurrent()
+    if options.concurrent:
+        print_concurrent(together)
+        return
     loop = against_sacrebleu(options.repeats)
     table = against_tensorbleu(options.repeats, options.most_gigabytes, options.length)
     decoding = against_mbrs(options.repeats)
@@ -237,6 +316,7 @@ def main() -> None:
                     "tensorbleu": table,
                     "mbrs": decoding,
                     "self": alike,
+                    "concurrent": together,
                     "others": rest,
                 },
                 indent=1,
@@ -263,6 +343,7 @@ def main() -> None:
             f"mbrs {row['peer ms']:.0f} ms, ratio {row['ratio']:.0f}"
         )
     print("self-BLEU: " + ", ".join(f"{k} samples {value:.1f} ms" for k, value in alike.items()))
+    print_concurrent(together)
     for name, value in rest.items():
         print(f"{name:28} {value:8.2f} ms")
 

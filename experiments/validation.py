@@ -3,6 +3,7 @@
     python experiments/validation.py liu-gildea --data FOLDER [--parser NAME|PATH] [--json]
     python experiments/validation.py qin-specia --data FOLDER [--json]
     python experiments/validation.py qarla --data FOLDER [--parser NAME|PATH] [--plots FOLDER]
+    python experiments/validation.py ranked-first --data FOLDER [--json]
     [--json] … --cache FOLDER                    keeps parses for later runs
 
 FOLDER holds `webnlg20`, `wmt23_zhen_mqm`, `e2e17` and `summeval`, each with a `segments.jsonl` as
@@ -23,6 +24,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import qarla_draws
 import torch
 
+import tensormt.qarla
 from tensormt.corrections import holm
 from tensormt.data.human_scores import read_jsonl
 from tensormt.evaluator import Evaluator
@@ -434,9 +436,88 @@ def _qarla_tables(name: str, report: Summary, redrawn: Redrawn) -> list[Table]:
     ]
 
 
+# ---------------------------------------------------------------- Table 1 of Amigó et al. 2005
+TABLE_1_DRAWS = 10_000
+
+
+def ranked_first(args: argparse.Namespace, parse: TreeSource | None) -> list[Table]:
+    """Whether a reference that is taken out of the models scores above every system.
+
+    The paper takes out all texts of one author. The references of summeval are not ordered by
+    author, so that a column mixes several; beside the columns, a reference is drawn for each case.
+    """
+    test = load(args.data, "summeval").select(max_references=10, without=["Human-H"])
+    assert all(len(row) == 10 for row in test.reference_rows())
+    paper = ["rouge1-content-stem", "vector", "vector-1", "vector-8", "vector-64"]
+    tensors = similarity_tensors_from_segments(test, paper)
+    best = summarize(tensors, test.systems, SummaryOptions(), {}, {}).best["metrics"]
+    found = {}
+    for label, more in (
+        ("all words", ",balance=recall"),
+        ("stems, no stop words", ",balance=recall,stem=yes,stop_words=no"),
+        ("all words, F1", ",balance=f1"),
+    ):
+        specs = [f"rouge:variant={n},references=average{more}" for n in (1, 2, 3, 4)]
+        for n, values in enumerate(_held_out_scores(test, specs), 1):
+            found[f"ROUGE-{n} ({label})"] = values
+    found["QUEEN(ROUGESim)"] = _held_out_queens(tensors.take(metrics=[0]))
+    places = [paper.index(name) for name in best]
+    found[f"QUEEN(best set: {'+'.join(best)})"] = _held_out_queens(tensors.take(metrics=places))
+    random = torch.Generator().manual_seed(qarla_draws.SEED)
+    drawn = torch.randint(10, (TABLE_1_DRAWS, len(test)), generator=random)
+    rows = []
+    for name, values in found.items():
+        first = _above_all_systems(values, torch.arange(10)[:, None].expand(10, len(test)))
+        share = _above_all_systems(values, drawn).to(torch.float64).mean()
+        rows.append([name, f"{int(first.sum())}/10", float(share)])
+    header = ["criterion", "columns of references ranked first", "drawn references ranked first"]
+    return [
+        Table(f"summeval: human summaries ranked first (Table 1), {len(test)} cases", header, rows)
+    ]
+
+
+def _held_out_scores(test: Segments, specs: Sequence[str]) -> list[torch.Tensor]:
+    """Scores of all systems and of reference m against the other references, [T,A+1,M] each."""
+    evaluator = Evaluator(specs)
+    found = []
+    for m, own in enumerate(test.references):
+        others = [stream for k, stream in enumerate(test.references) if k != m]
+        part = evaluator.evaluate(Segments({**test.outputs, " human": own}, others))
+        found.append([part.segments(spec).T for spec in specs])
+    return [torch.stack(list(values), -1) for values in zip(*found, strict=True)]
+
+
+def _held_out_queens(tensors: SimilarityTensors) -> torch.Tensor:
+    """QUEEN of all systems and of reference m with the other references as models, [T,A+1,M]."""
+    found = []
+    for m in range(tensors.mm.shape[1]):
+        others = [k for k in range(tensors.mm.shape[1]) if k != m]
+        am = torch.cat([tensors.am[:, :, others], tensors.mm[:, m : m + 1, others]], 1)
+        found.append(tensormt.qarla.queen(am, tensors.mm[:, others][:, :, others]))
+    return torch.stack(found, -1)
+
+
+def _above_all_systems(values: torch.Tensor, held_out: torch.Tensor) -> torch.Tensor:
+    """Whether the mean of the references held out, int64 [R,T], is above that of every system, [R].
+
+    values [T,A+1,M]: scores of systems and, last, of reference m, if m is held out.
+    """
+    cases = torch.arange(values.shape[0])
+    means = torch.stack([values[cases, :, places].mean(0) for places in held_out])
+    return means[:, -1] > means[:, :-1].max(1).values
+
+
+EXPERIMENTS: dict[str, Callable[[argparse.Namespace, TreeSource | None], list[Table]]] = {
+    "liu-gildea": liu_gildea,
+    "qin-specia": qin_specia,
+    "qarla": qarla,
+    "ranked-first": ranked_first,
+}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("experiment", choices=["liu-gildea", "qin-specia", "qarla"])
+    parser.add_argument("experiment", choices=list(EXPERIMENTS))
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--parser", default="english-large")
     parser.add_argument("--cache", type=Path, help="folder that keeps parses for later runs")
@@ -446,10 +527,9 @@ def main() -> None:
     args = parser.parse_args()
     torch.set_num_threads(1)
     parse: TreeSource | None = None
-    if args.experiment != "qin-specia" and not args.no_trees:
+    if args.experiment in ("liu-gildea", "qarla") and not args.no_trees:
         parse = CachedParser(Parser.load(args.parser), args.cache)
-    run = {"liu-gildea": liu_gildea, "qin-specia": qin_specia, "qarla": qarla}[args.experiment]
-    tables = run(args, parse)
+    tables = EXPERIMENTS[args.experiment](args, parse)
     if args.json:
         print(json.dumps([asdict(table) for table in tables]))
     else:

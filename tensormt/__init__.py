@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from tensormt import metaeval, qarla
     from tensormt.combined import Mean, Queen
     from tensormt.contextual import BERTScore
-    from tensormt.edit import CER, PER, WER
-    from tensormt.ngram import BLEU, BM, BMA, NIST, NM, ChrF
+    from tensormt.edit import CER, PER, TER, WER
+    from tensormt.ngram import BLEU, BM, BMA, NIST, NM, ChrF, OffTarget
     from tensormt.ngram.frequencies import Frequencies
     from tensormt.ngram.references import References
     from tensormt.parser import Parser
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tensormt.result import Result, Results
     from tensormt.rouge import ROUGE
     from tensormt.scoring import parse, score
+    from tensormt.stored_scores import Scores
     from tensormt.syntax import DSTM, DTKM, HWCM, STM, TKM
     from tensormt.text.tokens import TokenBatch
     from tensormt.trees import TreeBatch
@@ -39,17 +40,20 @@ __all__ = [
     "PER",
     "ROUGE",
     "STM",
+    "TER",
     "TKM",
     "WER",
     "BERTScore",
     "ChrF",
     "Frequencies",
     "Mean",
+    "OffTarget",
     "Parser",
     "Queen",
     "References",
     "Result",
     "Results",
+    "Scores",
     "TensorMTError",
     "TokenBatch",
     "TreeBatch",
@@ -68,8 +72,8 @@ _NAMES = {
     "combined": "Mean Queen",
     "comparison": "compare",
     "contextual": "BERTScore",
-    "edit": "CER PER WER",
-    "ngram": "BLEU BM BMA NIST NM ChrF",
+    "edit": "CER PER TER WER",
+    "ngram": "BLEU BM BMA NIST NM ChrF OffTarget",
     "ngram.frequencies": "Frequencies",
     "ngram.references": "References",
     "rouge": "ROUGE",
@@ -78,6 +82,7 @@ _NAMES = {
     "reporting": "explain report",
     "result": "Result Results",
     "scoring": "parse score",
+    "stored_scores": "Scores",
     "text.tokens": "TokenBatch",
     "trees": "TreeBatch",
     "metaeval": "",

@@ -43,7 +43,7 @@ def format_p(p: float) -> str:
     return f"{p:.4f}" if p >= 0.00005 else "<0.0001"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ComparisonResult:
     """Comparisons of systems; prints as a table, and shows itself as one in a notebook.
 
@@ -70,8 +70,8 @@ class ComparisonResult:
     sacrebleu_p: bool = False
 
     @property
-    def names(self) -> int:
-        """Number of columns of the table with names, which are aligned to the left."""
+    def name_columns(self) -> int:
+        """Number of columns with names, which come first in the table."""
         return 3 if self.all_pairs else 2
 
     def rows(self) -> list[list[str]]:
@@ -93,12 +93,11 @@ class ComparisonResult:
         return table
 
     def _row(self, found: Comparison) -> list[str]:
-        name, interval = found.metric, []
-        if found.difference_low is not None and found.difference_high is not None:
-            low, high = (self._format(name, end, "+") for end in found[12:14])
-            interval = [f"{low} to {high}"]
-        elif self.test == "bs":
-            interval = [""]
+        name = found.metric
+        ends = [
+            self._format(name, end, "+") for end in (found.difference_low, found.difference_high)
+        ]
+        interval = " to ".join(filter(None, ends))
         scores = self.scores[name]
         own = [self._format(name, scores[each]) for each in (found.baseline, found.system)]
         return [
@@ -106,7 +105,7 @@ class ComparisonResult:
             *([found.baseline, found.system] if self.all_pairs else [found.system]),
             *(own if self.all_pairs else own[1:]),
             self._format(name, found.difference, "+"),
-            *interval,
+            *([interval] if self.test == "bs" else []),
             format_p(found.p),
             format_p(found.p_holm),
             found.verdict,
@@ -126,13 +125,13 @@ class ComparisonResult:
         found.append(f"p (Holm): corrected for {times}; verdict: p (Holm) < {LEVEL:g}")
         return [*found, *direction_note(self.metrics)]
 
-    def __str__(self) -> str:
-        table = format_table(self.rows(), "text", self.names)
+    def __repr__(self) -> str:
+        table = format_table(self.rows(), "text", self.name_columns)
         return "\n".join([table, "", *self.notes, *self.signatures.values()])
 
     def _repr_html_(self) -> str:
         notes = "<br>".join(map(html.escape, self.notes))
-        return f"{html_table(self.rows(), self.names)}\n<p>{notes}</p>"
+        return f"{html_table(self.rows(), self.name_columns)}\n<p>{notes}</p>"
 
     def to_frame(self) -> pa.Table:
         """Return the comparisons as an Arrow table, which pandas and polars take.

@@ -36,4 +36,12 @@ def resolve_device(device: Any = None) -> torch.device:
         ) from None
     if found.type == "cuda" and not torch.cuda.is_available():
         raise TensorMTError("no CUDA device is available: use cpu or auto")
+    if found.type != "cpu":
+        try:
+            torch.empty(0, device=found)
+        except Exception as error:  # each kind of device has its own
+            reason = str(error).partition("\n")[0][:80]
+            raise TensorMTError(
+                f"the device {str(found)!r} cannot be used ({reason}): use cpu or auto"
+            ) from None
     return found

@@ -65,7 +65,7 @@ def named_metrics(metrics: Any, lang: str | None = None) -> dict[str, Metric[Any
         if not isinstance(metric, Metric):
             found[metric] = make(metric, lang)
             continue
-        name = metric.name.lower()
+        name = metric.label
         if name in found:
             raise TensorMTError(
                 f"two metrics are called {name!r}: name them with their options instead, such as "
@@ -245,7 +245,7 @@ class Evaluator:
 
         Args:
             references: The number R of reference streams.
-            short: Whether the metric is written as it was named, without its other settings.
+            short: Whether the metric is written as it was typed, without its other settings.
         """
         return {
             name: self._signature(metric, references, name if short else "")
@@ -259,10 +259,17 @@ class Evaluator:
             facts["parser"] = getattr(self._trees, "fingerprint", GIVEN)
             if getattr(self._trees, "kind", None) == "dependency":
                 without = ("rules",)  # head rules convert constituents only
-        if named:
+        if named and self._is_typed(named, metric):
             facts = {"lang": self._lang, **facts} if self._lang else facts
             return join_signature(named, facts)
         return metric.format_signature(facts, without=without)
+
+    def _is_typed(self, name: str, metric: Metric[Any]) -> bool:
+        """Whether a metric is the one that its name specifies, with all settings."""
+        try:
+            return make(name, self._lang).signature == metric.signature
+        except TensorMTError:
+            return False
 
     def _groups(self) -> list[list[str]]:
         """Names of metrics that are computed together."""

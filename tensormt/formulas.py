@@ -55,8 +55,17 @@ def each(function: Callable[..., Any], *values: Any) -> Any:
 
 
 def running_total(values: Any) -> Any:
-    """Return the sums of the first 1, 2, … elements of the last axis, or of a list."""
-    return list(accumulate(values)) if isinstance(values, list) else values.cumsum(-1)
+    """Return the sums of the first 1, 2, … elements of the last axis, or of a list.
+
+    From the first element to the last on every device: `cumsum` of torch has neither this order
+    nor a deterministic algorithm for floating-point numbers on CUDA.
+    """
+    if isinstance(values, list):
+        return list(accumulate(values))
+    xp = namespace(values)
+    if xp is np or not values.is_floating_point():
+        return values.cumsum(-1)
+    return xp.stack(list(accumulate(values.unbind(-1))), -1)
 
 
 def total(values: Any) -> Any:
@@ -66,7 +75,7 @@ def total(values: Any) -> Any:
     may then differ in another by their last bit: the best of several references must not.
     """
     if not isinstance(values, list):
-        return values.cumsum(-1)[..., -1]
+        return column(running_total(values), -1)
     found = 0.0
     for value in values:
         found += value

@@ -86,14 +86,15 @@ class Tokens(Input):
     def cut(self) -> tuple[str, bool]:
         """Tokeniser, and whether the text itself is put in lower case before it is cut.
 
-        Only characters, and the tokens of TER, are cut from text in lower case: a Σ that is cut
-        off what follows cannot know whether it ends a word.
+        Tokens are those of the text in lower case, as in sacrebleu. Where it makes no difference,
+        they are cut from the text as it is, which metrics then share, and lowered one by one.
         """
-        from tensormt.text.plain_tokens import CHARACTERS
-        from tensormt.text.tercom import TOKENIZERS
+        return self.tokenize, self.lowercase and self.tokenize not in ("13a", "none", "spaced")
 
-        before = self.tokenize in CHARACTERS or self.tokenize in TOKENIZERS
-        return self.tokenize, self.lowercase and before
+    def _cut(self, texts: PreparedTexts) -> tuple[str, bool]:
+        """`cut` for these texts: with 13a it depends on them."""
+        name, lower = self.cut
+        return name, lower or (self.lowercase and name == "13a" and texts.case_matters_to_13a)
 
     def check(self, metric: str, batch: Any) -> None:
         """Raise unless the batch holds tokens; a batch brings its own tokenisation."""
@@ -113,15 +114,15 @@ class Tokens(Input):
 
     def batches(self, texts: PreparedTexts) -> list[TokenBatch]:
         """Return a TokenBatch for each stream."""
-        return texts.token_batches(*self.cut)
+        return texts.token_batches(*self._cut(texts))
 
     def unique(self, texts: PreparedTexts) -> TokenBatch:
         """Return a TokenBatch of all different texts."""
-        return texts.unique_tokens(*self.cut)
+        return texts.unique_tokens(*self._cut(texts))
 
     def sides(self, texts: PreparedTexts, hyps: int) -> tuple[list[Any], Any]:
         """Return hypotheses, and References that are prepared once for all systems."""
-        return self.batches(texts)[:hyps], texts.token_references(*self.cut, hyps)
+        return self.batches(texts)[:hyps], texts.token_references(*self._cut(texts), hyps)
 
 
 @dataclass(frozen=True)

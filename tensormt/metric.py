@@ -73,10 +73,10 @@ class Metric(ABC, Generic[Batch]):
         integer: Whether statistics are counts, equal to the last bit on every path.
     """
 
-    name: ClassVar[str]
+    name: str
     summary: ClassVar[str] = ""
     scale: ClassVar[float | None] = 1.0
-    higher_is_better: ClassVar[bool] = True
+    higher_is_better: bool = True
     digits: ClassVar[int] = 4
     integer: bool = False  # whether statistics are counts, the same to the last bit on every path
     _width: int | None = None
@@ -183,7 +183,7 @@ class Metric(ABC, Generic[Batch]):
             return self.score(rows, segment=True)
         return torch.from_numpy(np.array([self._score(row, True) for row in rows.tolist()]))
 
-    def normalized(self, scores: Any) -> Any:
+    def on_unit_scale(self, scores: Any) -> Any:
         """Put scores on a scale of 0 to 1 on which higher is better, as means and rewards do.
 
         Args:
@@ -210,6 +210,11 @@ class Metric(ABC, Generic[Batch]):
         """Count what the metric needs of all references of a test set, or of one more part."""
         self._fit(self._check_batches(refs))
         return self
+
+    @property
+    def label(self) -> str:
+        """What results call the metric if it was given as an object: its name in lower case."""
+        return self.name.lower()
 
     @property
     def needs_fit(self) -> bool:

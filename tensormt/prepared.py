@@ -10,7 +10,9 @@ made of the different ones, and the batch of a stream is gathered by number. Tre
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from itertools import chain, count, zip_longest
 from typing import Any, TypeVar
 
@@ -30,6 +32,7 @@ from tensormt.trees.sources import PreparsedTrees, TreesAsText, TreeSource, sent
 from tensormt.vectors.batch import VectorBatch
 
 T = TypeVar("T")
+_CASE_MATTERS = re.compile(r"Σ|(?i:&(?:quot|amp|lt|gt);|<skipped>)")
 
 
 class PreparedTexts:
@@ -70,6 +73,14 @@ class PreparedTexts:
         return [numbers.masked_fill(blank[numbers], -1) for numbers in index]
 
     # --- what inputs ask for (tensormt.inputs) ----------------------------------------------------
+
+    @cached_property
+    def case_matters_to_13a(self) -> bool:
+        """Whether tokens in lower case may differ from the tokens of the text in lower case.
+
+        Entities are read in lower case only, and a Σ looks beyond its token for the end of a word.
+        """
+        return any(map(_CASE_MATTERS.search, self._different()))
 
     def token_batches(self, tokenize: str, lowercase: bool) -> list[TokenBatch]:
         """Return the tokens of every stream."""
@@ -183,7 +194,7 @@ class PreparedTexts:
     def _read_given_trees(self) -> list[TreeBatch]:
         if isinstance(self.trees, TreesAsText):
             first = self.segments.number(0) + 1 if len(self.segments) else 1
-            given = [self.trees(stream, first) for stream in self.segments.streams]
+            given = self.trees.streams(self.segments.streams, first)
         elif isinstance(self.trees, PreparsedTrees):
             assert self.segments.numbers is not None
             # where hypotheses were left out, the references are the last streams

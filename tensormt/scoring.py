@@ -9,11 +9,13 @@ from typing import Any, overload
 import torch
 
 from tensormt.data.coercion import as_column, as_lines, as_list, as_names, as_streams, check_order
+from tensormt.devices import resolve_device
 from tensormt.errors import TensorMTError
 from tensormt.evaluator import Evaluator
 from tensormt.metric import Metric
 from tensormt.options import describe
 from tensormt.parser.tree_source import tree_source
+from tensormt.prepared import PreparedTexts
 from tensormt.registry import DEFAULT_METRICS
 from tensormt.result import Result, Results
 from tensormt.segments import Segments, reference_streams
@@ -238,10 +240,6 @@ def parse(
     >>> parse(["The dog ran."]).to_brackets()
     ['(S (NP (DT The) (NN dog)) (VP (VBD ran)) (. .))']
     """
-    texts = as_lines(lines)
-    source = tree_source(parser, device, lang)
-    check = getattr(source, "check_language", None)
-    if check is not None:
-        check(texts)
-    trees: TreeBatch = source(texts)
-    return trees
+    where = resolve_device(device)
+    source = tree_source(parser, where, lang)
+    return PreparedTexts(Segments({}, [as_lines(lines)]), source, where).tree_batches()[0]

@@ -1,12 +1,15 @@
 """Warnings about text that may make scores misleading, counted over the chunks of a corpus.
 
 - Outputs that are empty or much shorter than their references, where a metric does not see that.
+- Outputs and references in different Unicode normal forms (é as one character or as two), which do
+  not match.
 - Text that seems to be tokenised already: most lines end in a period with a space before it, as
   sacrebleu looks for it.
 """
 
 from __future__ import annotations
 
+import unicodedata
 import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["TextWarnings"]
 
 _MANY = 100  # lines that end in a tokenised period, whatever the size of the corpus: sacrebleu's
+_FORMS = 0.05  # difference between the shares of texts that are not in NFC
 _FEW = 3  # lines below which nothing is said
 
 
@@ -34,6 +38,7 @@ class TextWarnings:
         ]
         self._tokenizes = any(getattr(m, "tokenize", None) != "none" for m in metrics.values())
         self._outputs = self._short = self._tokenized = 0
+        self._references = self._decomposed = self._decomposed_references = 0
 
     def add(self, segments: Segments) -> None:
         """Look at the outputs of some more segments."""
@@ -41,6 +46,10 @@ class TextWarnings:
         self._outputs += len(lines)
         if self._tokenizes:
             self._tokenized += sum(text.endswith(" .") for text in lines)
+        references = [text for stream in segments.references for text in stream if text]
+        self._references += len(references)
+        self._decomposed += _decomposed(lines)
+        self._decomposed_references += _decomposed(references)
         if self._unpenalized:
             self._short += segments.short_outputs()
 
@@ -53,6 +62,16 @@ class TextWarnings:
                 "balance=f1 or balance=brevity, or a metric such as BLEU beside it",
                 stacklevel=3,
             )
+        ours = self._decomposed / max(self._outputs, 1)
+        theirs = self._decomposed_references / max(self._references, 1)
+        if abs(ours - theirs) > _FORMS:
+            which = "outputs" if ours > theirs else "references"
+            warnings.warn(
+                f"{max(ours, theirs):.0%} of the {which} are not in Unicode's normal form NFC, "
+                f"but {min(ours, theirs):.0%} of the others: letters with accents do not match; "
+                "normalise both",
+                stacklevel=3,
+            )
         if self._tokenized >= _MANY or self._tokenized >= max(_FEW, self._outputs / 2):
             warnings.warn(
                 f"{self._tokenized:,} of {self._outputs:,} outputs end in a period with a space "
@@ -60,3 +79,8 @@ class TextWarnings:
                 "first, or set tokenize=none",
                 stacklevel=3,
             )
+
+
+def _decomposed(texts: list[str]) -> int:
+    """How many texts are not in Unicode's normal form NFC."""
+    return sum(not (t.isascii() or unicodedata.is_normalized("NFC", t)) for t in texts)

@@ -243,7 +243,8 @@ def resolve_index(index: Any, count: int, what: str) -> slice | Tensor:
             raise OutOfRange(f"a mask of shape {list(found.shape)} for {what} of {count}")
         return found.nonzero()[:, 0]
     found = found.to(torch.int64).reshape(-1)
-    # on other devices indexing itself raises, without a synchronization here
-    if on_cpu(found) and bool(((found < -count) | (found >= count)).any()):
+    # on a CUDA device an index out of range would make the device unusable for the whole process:
+    # one synchronization
+    if bool(((found < -count) | (found >= count)).any()):
         raise OutOfRange(f"an index is out of range for {what} of {count}")
     return torch.where(found < 0, found + count, found)

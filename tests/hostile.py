@@ -7,6 +7,7 @@ the package is imported here.
 """
 
 import contextlib
+import csv
 import gzip
 import io
 import json
@@ -45,6 +46,11 @@ NGRAM = [
 ]
 TREE = ["stm", "tkm", "hwcm", "dstm", "dtkm", "stm:balance=f1", "hwcm:rules=yamada"]
 NUMBERS = ["0", "-1", "1", "2", "3.5", "nan", "inf", "1e400", "9" * 20, "9" * 5000, "x", "", "True"]
+UNITS = [
+    *""". ... ! 。 - a- a. a... ' '' " “ l' a@ @ # www. http:// 1. 1, & &amp; <""".split(),
+    *"<skipped> ( ) * ` _ a_ x Σ İ".split(),
+    *(". ", "... ", "U.S. ", "(x. Y) ", ". ) ", " ", "\t", "\u0301", "-\n", "\r"),
+]
 KEYS = "hypothesis references reference doc refs sys hyp scores seg ref1 x".split()
 
 
@@ -139,6 +145,43 @@ def plain(rng, folder, case):
     return ["-i", paths[0]], paths[1:]
 
 
+def repeated(rng, folder, case):
+    """A long line of one pattern: what takes time or memory out of proportion."""
+    unit = rng.choice(UNITS)
+    lines = [rng.choice(["", "a "]) + unit * (rng.choice([100, 20_000]) // len(unit)) + " a"]
+    paths = [put(rng, folder, f"t{k}.txt", f"{lines[0]}\n") for k in range(2)]
+    case.seen.append("repeated pattern")
+    if not set("\n\r") & set(lines[0]):
+        case.good = lines, [list(lines)]
+    return ["-i", paths[0]], paths[1:]
+
+
+def table(rng, folder, case):
+    """CSV as Python writes it, columns of any name, named or misspelt."""
+    size, broken = rng.randint(1, 5), rng.random() < 0.25
+    hyps, refs = texts(rng, size, rng.choice([1, 2]))
+    names = [f"reference{rng.choice(['', '_', '-'])}{k}" for k in range(1, len(refs) + 1)]
+    head, named = ["hypothesis", *names], []
+    if rng.random() < 0.5:
+        head = rng.sample(["mt", "a,b", 'q"', "x y", "é", "reference", "references", ""], len(head))
+        named = ["--hyp", head[0], "--refs", *head[1:]]
+    known = "" not in head
+    if rng.random() < 0.2:
+        named += ["--refs", rng.choice(["glod", "", head[0]])]
+        known = False
+    out = io.StringIO()
+    quoting = rng.choice([csv.QUOTE_MINIMAL, csv.QUOTE_ALL])
+    writer = csv.writer(out, lineterminator=rng.choice(["\n", "\r\n"]), quoting=quoting)
+    writer.writerows([head, *zip(hyps, *refs, strict=True)])
+    case.arguments += named
+    case.seen.append("damaged CSV" if broken else "CSV" if known else "CSV, other columns")
+    path = put(rng, folder, "rows.csv", out.getvalue(), broken)
+    odd = any(set("\r\n\ufeff") & set(text) for lines in (hyps, *refs) for text in lines)
+    if known and not broken and not odd:
+        case.good = hyps, refs
+    return ["-i", path], []
+
+
 def rows(rng, folder, case):
     size, broken = rng.randint(0, 5), rng.random() < 0.25
     hyps, refs = texts(rng, size, rng.choice([1, 2]))
@@ -153,6 +196,9 @@ def rows(rng, folder, case):
             for _ in range(rng.randint(1, 3)):
                 row[rng.choice(KEYS)] = value(rng)
         text = "".join(json.dumps(x, ensure_ascii=rng.random() < 0.5) + "\n" for x in found)
+        if rng.random() < 0.05:
+            text += '{"hypothesis": "a", "hypothesis": "b", "reference": "c"}\n'
+            odd = True
         if rng.random() < 0.05:
             text += rng.choice(["[" * 100_000, '{"a":' * 50_000, "{}", "[]", "null"]) + "\n"
             odd = True
@@ -254,11 +300,20 @@ def flags(rng, case, command, folder):
             (folder / f"{out}.state").write_text(state)
             (folder / f"{out}.part").write_text("x\n")
             found.append("--resume")
+        elif rng.random() < 0.2 and out:
+            planted = (
+                folder / f"{out}{rng.choice(['', '.part', '.state', '.state.new', '.part.new'])}"
+            )
+            planted.parent.mkdir(exist_ok=True)
+            if not planted.exists():
+                planted.symlink_to(folder / "victim")
         case.good = None if out in ("t0.txt", "rows.jsonl", "s.txt", "") else case.good
     if command in ("score", "compare") and rng.random() < 0.1:
         found += ["--docs", put(rng, folder, "docs", "x\n" * rng.randrange(4))]
     if command == "score" and rng.random() < 0.2:
         found.append("--documents")
+    if command == "score" and "--resume" not in found and rng.random() < 0.2:
+        found.append("--confidence")
     if command == "compare":
         found += rng.choice([["--paired-bs"], ["--paired-ar"], []])
         found += ["--samples", number(rng, "10")]
@@ -295,7 +350,7 @@ def case(rng, folder, *, parse=False):
     made = Case([command], seen=[command])
     add = made.arguments.extend
     if command in ("score", "compare"):
-        source = rng.choice([plain, plain, rows, rows, markup, trees])
+        source = rng.choice([plain, plain, rows, rows, table, repeated, markup, trees])
         given, refs = source(rng, folder, made)
         if command == "compare" and rng.random() < 0.7:
             other = put(rng, folder, "other.txt", "the dog\n" * rng.randint(1, 5))

@@ -268,6 +268,8 @@ def calls():
     kinds |= {"weighting": "name", "recurrence": "name", "char_order": "order"}
     kinds |= {"word_order": "count", "beta": "positive", "whitespace": "flag"}
     kinds |= {"eps_smoothing": "flag", "metrics": "metrics"}
+    kinds |= dict.fromkeys(("normalized", "no_punct", "asian_support", "case_sensitive"), "flag")
+    kinds |= {"variant": "name", "stem": "flag", "references": "name", "sentences": "name"}
     common = {"max_order": 2, **text}
     add("BLEU", tm.BLEU, kinds, smooth="floor", smooth_value=0.1, effective_order=True, **common)
     add("NIST", tm.NIST, kinds, counts=counts, info="testset", **common)
@@ -277,11 +279,35 @@ def calls():
     add("NM", tm.NM, kinds, counts=counts, info="segment", **weights, **common)
     chrf = {"char_order": 6, "word_order": 2, "beta": 2, "lowercase": True, "whitespace": True}
     add("ChrF", tm.ChrF, kinds, eps_smoothing=True, **chrf)
+    ter = {"normalized": True, "no_punct": True, "asian_support": True, "case_sensitive": True}
+    add("TER", tm.TER, kinds, **ter)
+    add("WER", tm.WER, kinds, **text)
+    add("PER", tm.PER, kinds, **text)
+    add("CER", tm.CER, kinds, whitespace=True, lowercase=True)
+    rouge = {"variant": "su", "balance": "f1", "stem": True, "references": "best"}
+    add("ROUGE", tm.ROUGE, kinds, sentences="lines", tokenize="rouge", **rouge)
     add("STM", tm.STM, kinds, max_depth=2, balance="f1", lexical=True)
     add("DSTM", tm.DSTM, kinds, max_depth=2, balance="f1", rules="collins")
     add("HWCM", tm.HWCM, kinds, max_length=2, balance="f1", rules="collins")
     add("TKM", tm.TKM, kinds, decay=0.5, lexical=True)
     add("DTKM", tm.DTKM, kinds, decay=0.5, rules="collins")
+    kinds |= {"stem": "flag", "variant": "name", "max_skip": "any", "weight": "any"}
+    kinds |= {"references": "name", "sentences": "name"}
+    add("WER", tm.WER, kinds, **text)
+    add("PER", tm.PER, kinds, **text)
+    ter = {"normalized": True, "no_punct": False, "asian_support": False, "case_sensitive": True}
+    add("TER", tm.TER, dict.fromkeys(ter, "flag"), **ter)
+    add("CER", tm.CER, kinds, whitespace=True, lowercase=False)
+    rouge = {"stem": False, "references": "best", "sentences": "lines", "tokenize": "rouge"}
+    add("ROUGE", tm.ROUGE, kinds, variant="s", balance="f1", max_skip=4, weight=1.2, **rouge)
+    add(
+        "Scores",
+        tm.Scores,
+        {"name": "any", "scores": "any", "higher_is_better": "any"},
+        name="COMET",
+        scores=[0.5, None],
+        higher_is_better=True,
+    )
     add("Mean", tm.Mean, kinds, metrics=[tm.BLEU(), tm.ChrF()])
     add("Queen", tm.Queen, kinds, metrics=[tm.BLEU(), tm.ChrF()])
 
@@ -292,7 +318,9 @@ def calls():
         "statistics": "statistics",
     }
     tokens |= {"segment": "flag or none"}
-    for metric in (tm.BLEU(2), tm.NIST(2), tm.BM(2), tm.NM(2), tm.ChrF(2), tm.STM(2), tm.TKM()):
+    new = tm.TER(), tm.WER(), tm.PER(), tm.ROUGE()
+    ngram = tm.BLEU(2), tm.NIST(2), tm.BM(2), tm.NM(2), tm.ChrF(2)
+    for metric in (*ngram, *new, tm.STM(2), tm.TKM()):
         reads, own, others = tokens, hyp, [ref]
         if metric.reads_trees:
             reads, own, others = {**tokens, "hyp": "trees", "refs": "tree refs"}, trees, [trees]
@@ -302,7 +330,8 @@ def calls():
         add(f"{metric.name}.statistics", metric.statistics, reads, **both)
         add(f"{metric.name}.corpus", metric.corpus, reads, **both)
         add(f"{metric.name}.documents", metric.documents, reads, **both, ids=["a", "b"])
-        add(f"{metric.name}.score", metric.score, reads, statistics=rows, segment=True)
+        if metric.width != 3:  # for which the tensor [2,3] is right
+            add(f"{metric.name}.score", metric.score, reads, statistics=rows, segment=True)
     three = [ref, ref, ref]
     for metric in (tm.Mean([tm.BLEU(2), tm.ChrF(2)]), tm.Queen([tm.BLEU(2), tm.ChrF(2)])):
         rows = metric.statistics(hyp, three)
@@ -359,7 +388,7 @@ def calls():
     add(
         "parse",
         tm.parse,
-        {"lines": "lines", "parser": "any", "device": "device", "lang": "any"},
+        {"lines": "lines", "parser": "parser", "device": "device", "lang": "any"},
         lines=["a dog"],
         parser="default",
         device="cpu",

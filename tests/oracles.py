@@ -249,8 +249,9 @@ def fractions(hyps, refs, keys, orders, balance, epsilon, sizes):
                 p = mean(zip(both, whole, strict=True), epsilon)
                 r = mean(zip(both, total, strict=True), epsilon)
                 score = (f1(p, r) if balance == "f1" else r) if hyp is not None else 0.0
-                if best is None or score > best[0]:
-                    best = (score, both, total)
+                candidate = (score, both, total)  # of equal scores, the largest counts
+                if best is None or candidate > best:
+                    best = candidate
             score, both, total = best
             sums.update({("ref", n): value for n, value in zip(span, total, strict=True)})
         else:

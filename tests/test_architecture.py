@@ -23,6 +23,7 @@ LAYERS = [
     ["vectors"],
     ["inputs", "explanation"],
     ["metric"],
+    ["stored_scores"],
     ["syntax", "ngram", "edit", "rouge", "contextual"],
     ["combined"],
     ["registry"],
@@ -38,8 +39,9 @@ LAYERS = [
     ["metaeval"],
     ["qarla"],
     ["train"],
+    ["integrations"],
     ["reporting", "scale"],
-    ["command"],
+    ["command", "devcheck"],
     ["__main__"],
 ]
 LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}
@@ -52,6 +54,9 @@ OWNERS = {
     "spacy": "parser.spacy_pipeline",
     "stanza": "parser.stanza_pipeline",
     "transformers": "vectors.encoder",
+    "lm_eval": "integrations.lm_eval",
+    "inspect_ai": "integrations.inspect_ai",
+    "evaluate": "integrations.hf_evaluate",
 }
 
 
@@ -199,7 +204,7 @@ def strings(path):
 def test_messages_of_the_library_name_no_command_line_option():
     """The command line adds its own options (`TensorMTError.options`)."""
     for name, path in modules():
-        if name.split(".")[0] in ("command", "__main__"):
+        if name.split(".")[0] in ("command", "devcheck", "__main__"):
             continue
         for text, line in strings(path):
             assert not re.search(r"(?<![-\w])--[a-z]", text), f"{name}, line {line}: {text!r}"

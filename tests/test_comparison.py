@@ -43,6 +43,7 @@ def test_the_table_and_its_data(texts):
     assert worse.losses > worse.wins
     assert (equal.wins, equal.ties, equal.losses, equal.p, equal.verdict) == (0, 30, 0, 1, "")
     text = str(result)
+    assert repr(result) == text
     assert "paired bootstrap, 10,000 resamples, seed 12345" in text
     assert "p (Holm): corrected for 2 comparisons by each metric; verdict: p (Holm) < 0.05" in text
     assert result.signatures["bleu"] in text

@@ -20,6 +20,14 @@ def test_there_is_no_such_device(device):
         resolve_device(device)
 
 
+@pytest.mark.parametrize("device", ["mps", "xpu", "mps:3", "hpu"])
+def test_devices_that_are_not_there(device):
+    if torch.device(device).type == "mps" and torch.backends.mps.is_available():
+        return
+    with pytest.raises(TensorMTError, match=f"the device '{device}' cannot be used"):
+        resolve_device(device)
+
+
 @pytest.mark.skipif(torch.cuda.is_available(), reason="CUDA is available")
 def test_cuda_that_is_missing():
     with pytest.raises(TensorMTError, match="no CUDA device is available: use cpu or auto"):

@@ -26,7 +26,8 @@ from tensormt.command.main import main
 from tensormt.registry import MEANS
 
 ROOT = Path(__file__).resolve().parent.parent
-DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/**/*.md"))]
+OWN = ("README.md", "CONTRIBUTING.md", "SECURITY.md")
+DOCUMENTS = [*(ROOT / name for name in OWN), *sorted(ROOT.glob("docs/**/*.md"))]
 MODULES = ["tensormt", *(m.name for m in pkgutil.walk_packages(tensormt.__path__, "tensormt."))]
 MODULES.remove("tensormt.__main__")
 
@@ -100,6 +101,15 @@ def test_a_document_that_went_stale_fails():
         run(command.format("something else"), "page")
     with pytest.raises(AssertionError, match="rm -r"):
         run(command.replace("tensormt list", "rm -r"), "page")
+
+
+def test_the_version_is_one():
+    """In the package, the citation and the head of the changelog."""
+    version = re.escape(tensormt.__version__)
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert re.search(rf"^version: {version}$", citation, re.MULTILINE)
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.search(rf"\A# Changelog\n.*?^## {version} ", changelog, re.MULTILINE | re.DOTALL)
 
 
 def exists(name):

@@ -175,6 +175,13 @@ def test_short_signatures_repeat_what_was_typed():
     )
 
 
+def test_an_object_that_was_not_typed_has_its_full_signature():
+    found = Evaluator([tm.BLEU(max_order=2), tm.Scores("COMET", [0.5])]).signatures(1, short=True)
+    assert found["bleu"].startswith("BLEU|order:2|")
+    assert found["COMET"].startswith("COMET|scores:stored|corpus:mean|")
+    assert Evaluator([tm.BLEU()]).signatures(1, short=True)["bleu"].startswith("bleu|refs:1|")
+
+
 def test_a_signature_depends_on_the_settings_alone():
     metric = tm.BLEU()
     signature = metric.signature

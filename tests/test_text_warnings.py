@@ -1,5 +1,6 @@
 """Warnings about text that may make scores misleading."""
 
+import unicodedata
 import warnings
 
 import pytest
@@ -47,3 +48,14 @@ def test_chunks_are_counted_together():
     segments = Segments({"a": [f"{LINE} ."] * 4}, [[LINE] * 4])
     with pytest.warns(UserWarning, match="4 of 4 outputs end in a period"):
         list(Evaluator(["bleu"]).run(segments, size=1))
+
+
+def test_normal_forms_that_do_not_match():
+    composed = ["café au lait", "déjà vu", "a plain line"]
+    decomposed = [unicodedata.normalize("NFD", text) for text in composed]
+    [message] = warned(decomposed, ["chrf"], composed)
+    assert message.startswith("67% of the outputs are not in Unicode's normal form NFC, but 0%")
+    [message] = warned(composed, ["chrf"], decomposed)
+    assert message.startswith("67% of the references")
+    assert warned(composed, ["chrf"], composed) == []
+    assert warned(decomposed, ["chrf"], decomposed) == []

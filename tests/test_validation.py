@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from fake_cuda import FakeCuda
 
 from tensormt import validation as check
 from tensormt.errors import OutOfRange, TensorMTError
@@ -56,3 +57,12 @@ def test_indices():
     for index in ("a", None, 1.5, [[1]]):
         with pytest.raises(TensorMTError, match="is not an index of a batch"):
             resolve(index, 3, "a batch")
+
+
+def test_indices_are_checked_before_the_device_reads_them():
+    """On a CUDA device a bad index is an error that ends the process's use of the device."""
+    with FakeCuda():
+        good, bad = (torch.tensor(rows, device="cuda") for rows in ([0, -1], [0, 3]))
+        assert check.resolve_index(good, 3, "a batch").tolist() == [0, 2]
+        with pytest.raises(OutOfRange):
+            check.resolve_index(bad, 3, "a batch")

@@ -40,7 +40,7 @@ class Mean(CombinedMetric):
     [1.0]
     """
 
-    name: ClassVar[str] = "Mean"
+    name = "Mean"
     summary: ClassVar[str] = "the mean of metrics on a scale of 0 to 1"
 
     def __init__(self, metrics: Sequence[Metric[Any]]) -> None:
@@ -95,7 +95,7 @@ class Mean(CombinedMetric):
             else:
                 parts = [rows[..., :1], rows[..., first:last]]
                 own = namespace(rows).concatenate(parts, -1)
-            total = total + metric.normalized(metric._score(own, segment))
+            total = total + metric.on_unit_scale(metric._score(own, segment))
             first = last
         return total / len(self.metrics)
 

@@ -34,7 +34,7 @@ class Queen(CombinedMetric):
         metrics: At least two metrics.
     """
 
-    name: ClassVar[str] = "QUEEN"
+    name = "QUEEN"
     summary: ClassVar[str] = "QARLA's QUEEN of metrics, for at least three references"
 
     @property

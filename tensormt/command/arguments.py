@@ -7,12 +7,14 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tensormt.command.progress import Progress, loading
+from tensormt.data.names import shown_name
 from tensormt.data.tables import printable
 from tensormt.errors import TensorMTError
 from tensormt.registry import DEFAULT_METRICS, split_specs
@@ -21,6 +23,7 @@ if TYPE_CHECKING:  # torch is imported only when a command runs
     from tensormt.data.corpus import Corpus
     from tensormt.data.row_columns import Columns
     from tensormt.evaluator import Evaluator
+    from tensormt.metric import Metric
     from tensormt.parser.registry import TextParser
     from tensormt.segments import Segments
     from tensormt.trees.sources import TreeOptions, TreesAsText
@@ -64,6 +67,21 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         metavar="NAME",
         help="names of the systems in the results (default: names of the files)",
+    )
+    parser.add_argument(
+        "--scores",
+        action="append",
+        default=[],
+        metavar="NAME=FILE[,FILE]",
+        help="segment scores of another tool beside the metrics: one number per line in a file for "
+        "each system, system <tab> score, or a .jsonl, .tsv or .csv table; may be repeated",
+    )
+    parser.add_argument(
+        "--lower-is-better",
+        nargs="+",
+        default=[],
+        metavar="NAME",
+        help="which --scores are error rates",
     )
     parser.add_argument("--docs", metavar="FILE", help="document id of every segment, one per line")
     add_columns(parser).add_argument("--src", metavar="COLUMN", help="source text")
@@ -259,23 +277,60 @@ def make_inputs(
     """Return the inputs of a command, given its corpus and evaluator."""
     size = args.chunk or evaluator.chunk_size
     names = display_names(corpus.systems, getattr(args, "names", None))
+    if stored := stored_scores(args, names, len(corpus)):
+        evaluator = evaluator.with_metrics({**evaluator.metrics, **stored})
     return CommandInputs(corpus, evaluator, names, size, parsing)
+
+
+def stored_scores(
+    args: argparse.Namespace, names: Mapping[str, str], size: int
+) -> dict[str, Metric[Any]]:
+    """Read the scores of other tools that the arguments name, for systems by displayed name."""
+    given = [spec.partition("=") for spec in getattr(args, "scores", ())]
+    titles = [title for title, _, _ in given]
+    for title, _, path in given:
+        if not title or not path or titles.count(title) > 1 or title in args.metrics:
+            raise TensorMTError(
+                f"--scores {title}={path}: expected NAME=FILE with a name of its own, for example "
+                "--scores COMET=comet.txt"
+            )
+    for title in getattr(args, "lower_is_better", ()):
+        if title not in titles:
+            raise TensorMTError(f"--lower-is-better {title}: there are no --scores of that name")
+    if not given:
+        return {}
+    from tensormt.data.score_columns import read_column
+    from tensormt.stored_scores import Scores
+
+    short = table_names(names.values())
+    known = {system: [name, short[name]] for system, name in names.items()}
+    return {
+        title: Scores(
+            title,
+            read_column(path.split(","), title, known, size),
+            title not in args.lower_is_better,
+        )
+        for title, _, path in given
+    }
 
 
 def _trees_as_text(paths: list[str]) -> TreesAsText:
     """The reader of tree files, which are all CoNLL-U or all bracketed."""
+    from tensormt.data.files import display_name
     from tensormt.data.tree_files import tree_format
     from tensormt.trees.sources import TreesAsText
 
     forms = {tree_format(path) == "conllu" for path in paths}
     if len(forms) > 1:
         raise TensorMTError("--trees: some files are CoNLL-U and some are not: use one format")
-    return TreesAsText("conllu" if forms == {True} else "brackets")
+    form = "conllu" if forms == {True} else "brackets"
+    return TreesAsText(form, files=[display_name(path) for path in paths])
 
 
 def input_files(args: argparse.Namespace) -> list[str]:
     """Return the files that a run reads, which no output may overwrite."""
     named = [*args.input, *args.refs, *([args.docs] if args.docs else []), args.group]
+    named += [path for spec in args.scores for path in spec.partition("=")[2].split(",")]
     return [name for name in (*named, args.parser) if name != "-"]
 
 
@@ -317,8 +372,9 @@ def display_names(systems: list[str], given: Sequence[str] | None = None) -> dic
         TensorMTError: If the number of given names is another one, or two are equal.
     """
     short = [Path(system).name if os.path.exists(system) else system for system in systems]
+    count = Counter(short)
     names = {
-        system: printable(name if short.count(name) == 1 else system)
+        system: shown_name(name if count[name] == 1 else system)
         for system, name in zip(systems, short, strict=True)
     }
     if given is None:
@@ -328,7 +384,7 @@ def display_names(systems: list[str], given: Sequence[str] | None = None) -> dic
             f"--names: {len(systems)} different names are needed, a name for each system: "
             f"{', '.join(names.values())}"
         )
-    return dict(zip(systems, map(printable, given), strict=True))
+    return dict(zip(systems, map(shown_name, given), strict=True))
 
 
 def table_names(names: Iterable[str]) -> dict[str, str]:

@@ -98,5 +98,5 @@ def run(args: argparse.Namespace) -> int:
     elif args.format == "text":
         print(result)
     else:
-        print(tables.format_table(result.rows(), args.format, result.names))
+        print(tables.format_table(result.rows(), args.format, result.name_columns))
     return 0

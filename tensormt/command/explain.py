@@ -65,15 +65,19 @@ def run(args: argparse.Namespace) -> int:
         explained = _explained(evaluator, texts, spec, statistics)
         for name, score, own in zip(found, statistics.segments(spec)[:, 0], explained, strict=True):
             found[name][spec] = float(score), own
+    source = segments.sources[0] if segments.sources else None
     if args.format == "json":
         rows = {
             name: {spec: _plain(*both) for spec, both in metrics.items()}
             for name, metrics in found.items()
         }
-        print(json.dumps({"segment": args.segment, "systems": rows}, ensure_ascii=False, indent=1))
+        told = {"segment": args.segment, **({"source": source} if source else {}), "systems": rows}
+        print(json.dumps(told, ensure_ascii=False, indent=1))
         return 0
     count = len(found)
     head = [f"segment {args.segment} of {len(corpus)}"]
+    if source:
+        head.append(f"source: {source}")
     for number in range(corpus.reference_count):
         head.append(f"reference {number + 1}: {texts.lines(count + number)[0]}")
     blocks = ["\n".join(head)]
@@ -116,10 +120,12 @@ def _block(
         used = []
     shown = used if everything else used[:_SHOWN]
     member, digits = any(item.member for item in items), max(metric.digits, 3)
-    rows = [["adds", "item", "kind", *(["of"] if member else []), "matched", "references"]]
+    known = _any_known(items)
+    head = ["item", "kind", *(["of"] if member else []), "matched", "references"]
+    rows = [["adds", *head] if known else head]
     rows += [
         [
-            "?" if item.adds is None else format_score(item.adds, digits, "+"),
+            *([_signed(item.adds, digits)] if known else []),
             item.text.replace(" ", "␣") if item.kind.startswith("character") else item.text,
             item.kind,
             *([item.member] if member else []),
@@ -133,6 +139,16 @@ def _block(
         lines.append(tables.format_table(rows, "text", len(rows[0])))
     lines += _notes(found, items, used, len(shown), everything)
     return "\n".join(lines)
+
+
+def _signed(value: float | None, digits: int) -> str:
+    return "?" if value is None else format_score(value, digits, "+")
+
+
+def _any_known(items: list[Contribution]) -> bool:
+    """Whether it is known for any match what it adds; without a match, that is nothing."""
+    matched = [item for item in items if item.counted]
+    return not matched or any(item.adds is not None for item in matched)
 
 
 def _adds_nothing(item: Contribution) -> bool:
@@ -160,8 +176,10 @@ def _notes(
     ):
         lines.append(f"{idle} matched items add nothing (--all)")
     if found.edits:
-        lines.append(f"{len(found.edits)} edits")
+        lines.append(f"{len(found.edits)} edit{'s' if len(found.edits) > 1 else ''}")
         lines += [f"  {edit}" for edit in found.edits]
+    if not (_any_known(items) or found.edits):
+        lines.append("what a match adds is not known for this metric")
     if base := base_score(found):
         lines.append(f"without any match the score is {base:.4g}")
     return lines

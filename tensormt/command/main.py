@@ -177,6 +177,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="backslashreplace")  # a terminal that cannot print ±
+        if sys.stdout is None:  # closed by the caller, `>&-`
+            raise TensorMTError("standard output is closed: send it to a file or a terminal")
         given = sys.argv[1:] if arguments is None else list(arguments)
         args = build_parser(_wanted(given)).parse_args(given or ["--help"])
         with printed_warnings():

@@ -48,8 +48,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--orders", type=int, nargs="+", default=[], metavar="N",
         help="orders, depths or lengths of every metric that has one")  # fmt: skip
-    add("--scores", nargs="+", default=[], metavar="FILE",
-        help="metric scores in mt-metrics-eval's format; DATA is then human scores")  # fmt: skip
+    add("--scores", nargs="+", default=[], metavar="[NAME=]FILE",
+        help="metric scores in mt-metrics-eval's format; DATA is then human scores. NAME=FILE: "
+        "scores of another metric for the outputs in DATA.jsonl")  # fmt: skip
+    add("--lower-is-better", nargs="+", default=[], metavar="NAME",
+        help="which --scores NAME=FILE are error rates")  # fmt: skip
     add("--docs", metavar="FILE", help="document of every segment, for --scores")
     folder = parser.add_argument_group("folders of mt-metrics-eval")
     folder.add_argument("--lp", nargs="+", default=[], metavar="LP", help="language pairs")
@@ -137,12 +140,14 @@ def _test_sets(args: argparse.Namespace) -> list[list[JudgedSet]]:
 
     if args.table and len(args.human or ()) > 1:
         raise TensorMTError(f"--table takes one human score, got {' '.join(args.human)}")
-    folder = Path(args.data[0]).is_dir()
-    if args.scores or folder:
+    folder, named = Path(args.data[0]).is_dir(), any("=" in item for item in args.scores)
+    if folder and named:
+        raise TensorMTError("a folder has its own metric scores: put the file into metric-scores")
+    if folder or (args.scores and not named):
         what = "--scores goes with one file of human scores" if args.scores else "name one folder"
         if len(args.data) != 1:
             raise TensorMTError(f"{what}, got {len(args.data)}: {' '.join(args.data)}")
-    if args.scores:
+    if args.scores and not named:
         return [judged_sets.judged_sets_from_score_files(args.data[0], args.scores, args.docs)]
     if folder and (args.min_references != 1 or args.max_references is not None):
         raise TensorMTError("a folder names its references: choose them with --references")
@@ -175,10 +180,14 @@ def _test_sets(args: argparse.Namespace) -> list[list[JudgedSet]]:
 
     if not args.trees:
         evaluator = arguments.make_evaluator(args, metrics, progress=progress)
-    segments = selection.select(read_jsonl(*args.data))
+    whole = read_jsonl(*args.data)
+    stored = arguments.stored_scores(args, {name: name for name in whole.systems}, len(whole))
+    segments = selection.select(whole)
     if args.trees:
         trees = judged.trees_for(args, segments)
         evaluator = arguments.make_evaluator(args, metrics, trees)
+    if stored:
+        evaluator = evaluator.with_metrics({**evaluator.metrics, **stored})
     selection.human_tables(segments)  # unknown names are an error before anything is scored
     with judged.ParsingBar(args, progress):
         scores = evaluate_metrics(evaluator, segments)
@@ -264,7 +273,7 @@ def _render_table(args: argparse.Namespace, table: WMTTable, sets: list[JudgedSe
     if table.clustered:
         caption += (
             ": cluster and value; clusters at p ≤ .05, one-sided,"
-            f" {args.permutations} permutations (of {units} in acc_eq), seed {args.seed}"
+            f" up to {args.permutations} permutations (of {units} in acc_eq), seed {args.seed}"
         )
     return "\n".join([text, "", caption, *notes])
 

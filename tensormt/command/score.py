@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tensormt.command import arguments
 from tensormt.command.progress import Progress
 from tensormt.data import tables
+from tensormt.data.names import shown_name
 from tensormt.data.segment_writer import SegmentWriter
 from tensormt.errors import TensorMTError
 from tensormt.result import direction_note, format_score
@@ -92,7 +93,8 @@ def run(args: argparse.Namespace) -> int:
         job.parsing.show_on(bar)
         evaluator = job.evaluator.fit(corpus, job.size)
         for segments, found in evaluator.run(corpus, job.size, start):
-            found = replace(found, systems=list(job.names.values()))
+            documents = segments.documents and [shown_name(name) for name in segments.documents]
+            found = replace(found, systems=list(job.names.values()), documents=documents)
             totals.add(found, documents=args.documents)
             if args.confidence:
                 parts.append(found)
@@ -103,7 +105,7 @@ def run(args: argparse.Namespace) -> int:
                     for k, system in enumerate(found.systems)
                 }
                 state = totals.to_json()
-                writer.add(segments.number(0), segments.documents, by_system, state, segments.ids)
+                writer.add(segments.number(0), documents, by_system, state, segments.ids)
             bar(len(segments))
     if writer:
         writer.finish()

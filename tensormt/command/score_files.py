@@ -59,6 +59,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--frequencies", nargs="+", default=[], metavar="FILE", help="saved n-gram counts"
     )
+    parser.add_argument(
+        "--protocols",
+        nargs="+",
+        default=[],
+        metavar="NAME",
+        help="further protocols of fsspec to open, such as https (default: local, s3, gs, az, "
+        "abfs, hdfs, memory)",
+    )
     parser.add_argument("--trees", action="store_true", help="texts are bracketed trees")
     parser.add_argument(
         "--on-error", default="stop", choices=["stop", "skip"], help="what an invalid row causes"
@@ -70,11 +78,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Score the files and print a table or a JSON object."""
+    from tensormt.data.fsspec_io import allow_protocols
     from tensormt.scale.driver import plan, score_files
     from tensormt.scale.estimate import estimate_rows
     from tensormt.scale.job import Job
 
     part, settings, columns = _part(args.shard), _settings(args), arguments.columns(args)
+    allow_protocols(args.protocols)
     size = max(1, round(args.shard_size * 2**20))
     shards = plan(args.inputs, args.out, size)
     if args.dry_run:
@@ -149,6 +159,7 @@ def _settings(args: argparse.Namespace) -> dict[str, Any]:
         "trees": args.trees,
         "device": device,
         "chunk": args.chunk,
+        "protocols": tuple(args.protocols),
     }
 
 

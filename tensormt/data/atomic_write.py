@@ -85,6 +85,44 @@ def check_regular(path: Path) -> None:
         )
 
 
+def open_without_links(path: Path, mode: str) -> IO[bytes]:
+    """Open a file that is written in place; a link, which could lead to any file, is refused.
+
+    Args:
+        path: The file.
+        mode: "ab" or "r+b".
+
+    Raises:
+        TensorMTError: If the path is a symbolic link, or a file with several names.
+        OSError: If it cannot be opened.
+    """
+    check_regular(path)
+    no_links = getattr(os, "O_NOFOLLOW", 0)
+    file = open(path, mode, opener=lambda name, flags: os.open(name, flags | no_links, 0o666))  # noqa: SIM115
+    if os.fstat(file.fileno()).st_nlink > 1:
+        file.close()
+        raise TensorMTError(
+            f"{path} cannot be written: it is a file with several names; choose another output file"
+        )
+    return file
+
+
+@contextmanager
+def replacing(path: Path, fresh: Path) -> Iterator[IO[bytes]]:
+    """Open a new file under the name `fresh`, which replaces `path` if the block succeeds.
+
+    What has that name before, left by a killed run or put there by others, is removed and never
+    written to.
+
+    Raises:
+        OSError: If the file cannot be written.
+    """
+    fresh.unlink(missing_ok=True)
+    with fresh.open("xb") as file:  # fails if there is a file or a link
+        yield file
+    fresh.replace(path)
+
+
 @contextmanager
 def atomic_file(path: Path) -> Iterator[IO[bytes]]:
     """Open a temporary file that replaces `path` if the block succeeds, and is removed otherwise.

@@ -49,6 +49,7 @@ class Source(NamedTuple):
         size: Number of segments.
         blocks: `blocks(start, size)` iterates over blocks of `size` segments from `start` on.
         columns: Columns of rows that were named; None: the file has no rows.
+        has_sources: Whether the file has the source text.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Source(NamedTuple):
     size: int
     blocks: Callable[[int, int], Iterator[SourceBlock]]
     columns: Columns | None = None
+    has_sources: bool = False
 
 
 class Corpus:
@@ -83,7 +85,7 @@ class Corpus:
         self.reference_count = sum(source.refs for source in refs)
         self.has_documents = docs is not None
         self._ids = next((s for s in hyps if s.columns is not None and s.columns.id), None)
-        self._sources = next((s for s in hyps if s.columns is not None and s.columns.src), None)
+        self._sources = next((s for s in (*hyps, *refs) if s.has_sources), None)
 
     def __len__(self) -> int:
         return self._hyps[0].size
@@ -246,7 +248,7 @@ def _source(
         others = found.refs or (found.hyps if role == "references" else {})
         docs = [doc for doc, _ in found.places]
         texts = (list(systems.values()), list(others.values()), docs)
-        return _memory_source(name, list(systems), *texts, len(found.places))
+        return _memory_source(name, list(systems), *texts, len(found.places), found.sources)
     if role != "doc" and kind in ROWS:
         return _row_source(path, name, role, columns or Columns(), refs)
 
@@ -288,7 +290,7 @@ def _row_source(path: str, name: str, role: str, columns: Columns, refs: bool) -
                 [row.src for row in part],
             )
 
-    return Source(name, [name], most, documents, size, blocks, columns)
+    return Source(name, [name], most, documents, size, blocks, columns, hyp and bool(columns.src))
 
 
 def _memory_source(
@@ -298,8 +300,9 @@ def _memory_source(
     refs: Sequence[Sequence[str | None]],
     docs: Sequence[str] | None,
     size: int,
+    texts: Sequence[str | None] | None = None,
 ) -> Source:
-    """A source of columns in memory."""
+    """A source of columns in memory; texts are the source text of the segments."""
 
     def blocks(start: int, step: int) -> Iterator[SourceBlock]:
         for first in range(start, size, step):
@@ -308,6 +311,9 @@ def _memory_source(
                 [list(lines[rows]) for lines in hyps],
                 [list(lines[rows]) for lines in refs],
                 None if docs is None else list(docs[rows]),
+                sources=None if texts is None else list(texts[rows]),
             )
 
-    return Source(name, systems, len(refs), docs is not None, size, blocks)
+    return Source(
+        name, systems, len(refs), docs is not None, size, blocks, has_sources=texts is not None
+    )

@@ -11,6 +11,7 @@ import json
 import sys
 import tempfile
 import zlib
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE, getincrementaldecoder
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -133,8 +134,7 @@ def _decoded(data: bytes, path: str, number: int) -> list[str]:
     try:
         text = data.decode("utf-8" if number else "utf-8-sig")
     except UnicodeDecodeError as error:
-        line = number + error.object.count(b"\n", 0, error.start) + 1
-        raise TensorMTError(f"{display_name(path)}, line {line}: not UTF-8 text") from None
+        raise _not_utf8(path, number + error.object.count(b"\n", 0, error.start) + 1) from None
     found = text.split("\n")
     return [line.rstrip("\r") for line in found] if "\r" in text else found
 
@@ -163,18 +163,37 @@ def text(path: str) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = error.object[: error.start].count(b"\n") + 1
-        raise TensorMTError(f"{display_name(path)}, line {line}: not UTF-8 text") from None
+        raise _not_utf8(path, error.object.count(b"\n", 0, error.start) + 1) from None
 
 
 def count_lines(path: str, *, block_size: int = _BLOCK) -> int:
-    """Count the lines of a file; the last line may lack a line end."""
+    """Count the lines of a file; the last line may lack a line end.
+
+    Raises:
+        TensorMTError: If the file cannot be read or is not UTF-8.
+    """
     found, last = 0, b"\n"
+    decoder = getincrementaldecoder("utf-8")()
     with _reading(path) as file:
         while block := file.read(block_size):
+            try:
+                decoder.decode(block)
+            except UnicodeDecodeError as error:
+                # what the decoder kept of the block before has no line end
+                raise _not_utf8(
+                    path, found + error.object.count(b"\n", 0, error.start) + 1
+                ) from None
             found += block.count(b"\n")
             last = block[-1:]
     return found + (last != b"\n")
+
+
+def _not_utf8(path: str, line: int) -> TensorMTError:
+    """The error of a file that is not UTF-8, from that line on."""
+    with open_bytes(path) as file:
+        utf16 = file.read(2) in (BOM_UTF16_BE, BOM_UTF16_LE)
+    more = " but UTF-16: convert it to UTF-8" if utf16 else ""
+    return TensorMTError(f"{display_name(path)}, line {line}: not UTF-8 text{more}")
 
 
 def json_line(line: str, where: str) -> dict[str, Any]:

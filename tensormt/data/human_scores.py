@@ -1,8 +1,10 @@
 """Test sets with human scores: JSONL files of segments, or score files of mt-metrics-eval.
 
-JSONL, one object per segment (higher scores are better; outputs and scores may be missing):
+JSONL, one object per segment (higher scores are better; outputs, scores and the source may be
+missing):
 
-    {"doc": str, "seg": int, "refs": [str], "sys": {name: {"hyp": str, "scores": {name: float}}}}
+    {"doc": str, "seg": int, "src": str, "refs": [str],
+     "sys": {name: {"hyp": str, "scores": {name: float}}}}
 
 mt-metrics-eval: `*.seg.score` (or `.doc.score`, `.sys.score`) with one line `system <tab> score`
 per segment, the segments of a system in order, `None` for no score; `*.docs` with one line
@@ -31,7 +33,7 @@ def read_jsonl(*paths: str | Path) -> Segments:
         paths: Files in the format of this module.
 
     Returns:
-        Segments with documents and human scores.
+        Segments with documents, human scores, and sources where there are any.
 
     Raises:
         TensorMTError: If a line is not such an object; the message names the file and the line.
@@ -52,6 +54,7 @@ def read_jsonl(*paths: str | Path) -> Segments:
         {system: [row.outputs.get(system) for row in rows] for system in systems},
         [row.refs for row in rows],
         documents=[row.doc for row in rows],
+        sources=[row.src for row in rows] if any(row.src for row in rows) else None,
         human=human,
     )
 
@@ -63,6 +66,7 @@ class _Row(NamedTuple):
     refs: list[str]
     outputs: dict[str, str | None]
     scores: dict[str, dict[str, float]]
+    src: str | None = None
 
 
 def _rows(path: str) -> Iterator[_Row]:
@@ -87,7 +91,10 @@ def _rows(path: str) -> Iterator[_Row]:
             check_texts(system, where, "sys")
             outputs[system] = check_texts([entry.get("hyp")], place, "hyp")[0]
             scores[system] = _scores(entry.get("scores"), place)
-        yield _Row("" if doc is None else check_document(doc, where), refs, outputs, scores)
+        doc = "" if doc is None else check_document(doc, where)
+        src = data.get("src")  # of data-to-text sets it may be anything
+        src = check_texts([src], where, "src")[0] if isinstance(src, str) else None
+        yield _Row(doc, refs, outputs, scores, src)
 
 
 def _scores(entry: Any, place: str) -> dict[str, float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from tensormt.data.csv_text import csv_rows, split_csv
@@ -39,7 +39,11 @@ def read_rows(
     named = columns or Columns()
     wanted = named._replace(doc=named.doc or _DOC)
     seen: dict[str, None] = {}
-    for number, row in _mappings(path, named, hyp):
+
+    def check(header: list[str], name: str) -> None:
+        check_names(header, named, name, hyp=hyp)
+
+    for number, row in table_rows(path, check):
         where = f"{display_name(path)}, line {number}"
         record = make_record(row, wanted, where, hyp=hyp, refs=refs)
         if refs and not hyp and not record.refs:
@@ -53,8 +57,15 @@ def read_rows(
         check_names(list(seen), named, display_name(path), hyp=hyp)
 
 
-def _mappings(path: str, columns: Columns, hyp: bool) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """The rows by column, with the numbers of their lines."""
+def table_rows(
+    path: str, check: Callable[[list[str], str], None] | None = None
+) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Iterate over the rows of a JSONL, TSV or CSV file by column, with the numbers of their lines.
+
+    Args:
+        path: File; its suffix gives the format.
+        check: Called with the names of the columns and the name of the file, if it has a header.
+    """
     name, kind = display_name(path), suffix(path)
     if kind == ".jsonl":
         for number, line in enumerate(lines(path), 1):
@@ -66,7 +77,8 @@ def _mappings(path: str, columns: Columns, hyp: bool) -> Iterator[tuple[int, Map
         where = f"{name}, line {number}"
         if header is None:
             header = split_csv(row, where) if kind == ".csv" else split_header(row, where)
-            check_names(header, columns, name, hyp=hyp)
+            if check is not None:
+                check(header, name)
             continue
         cells = split_csv(row, where) if kind == ".csv" else row.split("\t")
         yield number, pair_cells(cells, header, where)

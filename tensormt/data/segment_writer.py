@@ -20,7 +20,7 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from tensormt.data.atomic_write import check_regular, output_path
+from tensormt.data.atomic_write import check_regular, open_without_links, output_path, replacing
 from tensormt.errors import TensorMTError
 
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ except ImportError:  # on Windows two runs on the same file are not detected
     fcntl = None  # type: ignore[assignment]
 
 KINDS = (".jsonl", ".tsv", ".parquet")
-_FRESH = (".state.new", ".part.new")
 
 
 class SegmentWriter:
@@ -71,8 +70,9 @@ class SegmentWriter:
             raise TensorMTError(
                 f"{path}: the name must end in one of {', '.join(KINDS)}", options="segments"
             )
-        self.path, self.part, self.state, *_ = (
-            output_path(path, inputs, more) for more in ("", ".part", ".state", *_FRESH)
+        self.path, self.part, self.state, *self._fresh = (
+            output_path(path, inputs, more)
+            for more in ("", ".part", ".state", ".state.new", ".part.new")
         )
         for file in (self.path, self.part, self.state):
             check_regular(file)
@@ -87,7 +87,7 @@ class SegmentWriter:
                 self._old = self._rows_of_old()
             self._file = self._resume() if resume else None
             if self._file is None:
-                self._file = self._lock(self.part.open("ab"))
+                self._file = self._lock(open_without_links(self.part, "ab"))
                 self.state.unlink(missing_ok=True)  # an old state must not belong to a new part
                 self._file.truncate(0)
                 self._file.seek(0)
@@ -125,7 +125,7 @@ class SegmentWriter:
                 "use the same ones, or start a new run",
                 options="resume",
             )
-        file = self._lock(self.part.open("r+b"))
+        file = self._lock(open_without_links(self.part, "r+b"))
         if self.part.stat().st_size < length:
             raise TensorMTError(
                 f"cannot resume {self.path}: {self.part} was truncated; start a new run",
@@ -267,9 +267,8 @@ class SegmentWriter:
             "bytes": self._file.tell(),
             "kept": self.kept,
         }
-        fresh = self.state.with_name(self.state.name + ".new")
-        fresh.write_text(json.dumps({**state, "check": _check(state)}))
-        fresh.replace(self.state)
+        with replacing(self.state, self._fresh[0]) as file:
+            file.write(json.dumps({**state, "check": _check(state)}).encode())
 
     def finish(self) -> None:
         """Rename the part file to the output file.
@@ -282,7 +281,8 @@ class SegmentWriter:
         try:
             self._file.close()
             if self.kind == ".parquet":
-                self._to_parquet().replace(self.path)
+                with replacing(self.path, self._fresh[1]) as file:
+                    self._write_parquet(file)
                 self.part.unlink()
             else:
                 self.part.replace(self.path)
@@ -290,21 +290,19 @@ class SegmentWriter:
         except OSError as error:
             raise self._write_error(error) from None
 
-    def _to_parquet(self) -> Path:
-        """Convert the part file to a new Parquet file, block by block."""
+    def _write_parquet(self, file: IO[bytes]) -> None:
+        """Convert the part file to Parquet, block by block."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        fresh = self.part.with_name(self.part.name + ".new")
         form = pa.schema(
             [(key, pa.int64() if key == "segment" else pa.string()) for key in self._keys]
             + [(spec, pa.float64()) for spec in self.metrics]
         )
-        with pq.ParquetWriter(fresh, form) as writer, self.part.open("rb") as lines:
+        with pq.ParquetWriter(file, form) as writer, self.part.open("rb") as lines:
             while block := lines.readlines(1 << 24):
                 rows = [json.loads(line) for line in block]
                 writer.write_table(pa.Table.from_pylist(rows, form))
-        return fresh
 
     def _write_error(self, error: OSError) -> TensorMTError:
         kept = f"; {self.done} segments are saved, the run can be resumed" if self.done else ""

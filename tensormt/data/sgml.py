@@ -25,12 +25,14 @@ class Markup(NamedTuple):
         refs: Texts of every reference; None: missing.
         hyps: Texts of every system; None: missing.
         places: (document, id) of every segment.
+        sources: Source text of every segment; None: the file has none.
     """
 
     path: str
     refs: dict[str, list[str | None]]
     hyps: dict[str, list[str | None]]
     places: list[tuple[str, str]]
+    sources: list[str | None] | None = None
 
     def ordered_as(self, first: Markup) -> Markup:
         """Return the segments in the order of another file, by document and segment id.
@@ -51,7 +53,8 @@ class Markup(NamedTuple):
             {name: [lines[i] for i in order] for name, lines in side.items()}
             for side in (self.refs, self.hyps)
         )
-        return Markup(self.path, refs, hyps, first.places)
+        sources = None if self.sources is None else [self.sources[i] for i in order]
+        return Markup(self.path, refs, hyps, first.places, sources)
 
 
 class _Segment(NamedTuple):
@@ -218,14 +221,16 @@ class _Reader:
 
 @lru_cache(maxsize=8)
 def read_markup(path: str) -> Markup:
-    """Read the references and hypotheses of a file.
+    """Read the references and hypotheses of a file, and the source text where it has one.
 
     Raises:
         TensorMTError: If the markup is invalid or has no segment.
     """
     shown = files.display_name(path)
     reader = _Reader(shown)
-    found = [segment for segment in reader.read(files.text(path)) if segment.kind != "src"]
+    read = reader.read(files.text(path))
+    found = [segment for segment in read if segment.kind != "src"]
+    source = {(own.doc, own.id): own.text for own in read if own.kind == "src"}
     places = dict.fromkeys((segment.doc, segment.id) for segment in found)
     if not places:
         raise TensorMTError(
@@ -244,4 +249,5 @@ def read_markup(path: str) -> Markup:
         side = sides["ref" if kind == "ref" else "tst"]
         empty: list[str | None] = [None] * len(number)
         side.setdefault(system, empty)[number[doc, name]] = text
-    return Markup(shown, sides["ref"], sides["tst"], list(places))
+    sources = [source.get(place) for place in places] if source else None
+    return Markup(shown, sides["ref"], sides["tst"], list(places), sources)

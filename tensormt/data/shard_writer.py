@@ -120,7 +120,7 @@ class ScoreFile:
 def _fresh(target: str) -> str:
     """A temporary name next to the target, unique for every writer."""
     folder, _, name = target.rpartition("/")
-    return f"{folder}/.{name}.{uuid.uuid4().hex[:8]}.tmp"
+    return f"{folder}/.{name}.{uuid.uuid4().hex}.tmp"
 
 
 @contextmanager

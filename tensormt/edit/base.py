@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from tensormt.formulas import as_float64, column, ratio, where
 from tensormt.inputs import Tokens
@@ -31,7 +31,7 @@ class ErrorRate(Metric["TokenBatch"]):
     Statistics, int64 [B,3]: segments, edits, reference length.
     """
 
-    higher_is_better: ClassVar[bool] = False
+    higher_is_better = False
     integer = True
     tokenize: str
     lowercase: bool
@@ -77,7 +77,7 @@ class ErrorRate(Metric["TokenBatch"]):
         return self.scale * where(length > 0, rate, where(edits > 0, 1.0, 0.0) + 0 * rate)
 
     def _explain(self, hyp: TokenBatch, refs: Sequence[TokenBatch]) -> Explanation:
-        from tensormt.edit import engine
+        from tensormt.edit import engine, explained
 
         hyp, ready = self.prepared(hyp, refs)
-        return engine.explain(hyp, ready, engine.best(self.edits(hyp, ready), ready.lengths))
+        return explained.explain(hyp, ready, engine.best(self.edits(hyp, ready), ready.lengths))

@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import accumulate
 
+import pyarrow.compute as pc
 import torch
 from torch import Tensor
 
-from tensormt.explanation import Edit, Explanation
-from tensormt.kernels.backend import nonzero, repeat, take
-from tensormt.kernels.edit_distance import INSERTION, MATCH, Alignment, align, distances
-from tensormt.kernels.matches import Items, items
+from tensormt.kernels.edit_distance import distances
 from tensormt.kernels.ngram_overlap import Sequences
-from tensormt.ngram.keys import occurrences
+from tensormt.kernels.shifts import translation_edits
 from tensormt.ngram.matching import matches
 from tensormt.ngram.references import References
+from tensormt.text.plain_tokens import NO_TOKEN
 from tensormt.text.tokens import TokenBatch
 
 _ABSENT = torch.iinfo(torch.int64).max
+
+
+def word_counts(batch: TokenBatch) -> Tensor:
+    """Return the lengths of segments, int64 [B]; 0 for text without a token (NO_TOKEN)."""
+    number = -1
+    if batch.dictionary is not None:
+        number = pc.index(batch.dictionary.array, NO_TOKEN).as_py()
+    if number < 0 or not len(batch.tokens):
+        return batch.lengths
+    first = batch.starts.clamp(max=len(batch.tokens) - 1)
+    alone = (batch.lengths == 1) & (batch.tokens.index_select(0, first) == number)
+    return torch.where(alone, 0, batch.lengths)
+
+
+def reference_word_counts(refs: References) -> Tensor:
+    """Return the lengths of references, int64 [R,B]; 0 for text without a token, too."""
+    return torch.stack([word_counts(stream) for stream in refs.streams])
 
 
 def pairs(hyp: TokenBatch, refs: References) -> tuple[Sequences, Sequences]:
@@ -28,8 +43,13 @@ def pairs(hyp: TokenBatch, refs: References) -> tuple[Sequences, Sequences]:
     streams = zip(refs.streams, sizes, strict=True)
     starts = torch.stack([stream.starts + before for stream, before in streams])
     own = refs.align(hyp)
-    one = Sequences(own, hyp.starts.repeat(len(refs)), hyp.lengths.repeat(len(refs)))
-    return one, Sequences(tokens.to(own.dtype), starts.reshape(-1), refs.lengths.reshape(-1))
+    tokens = tokens.to(own.dtype)
+    if hyp.dictionary is None and len(own) and len(tokens):  # ids may be below 0, symbols may not
+        least = torch.minimum(own.min(), tokens.min())
+        own, tokens = own - least, tokens - least
+    lengths = reference_word_counts(refs).reshape(-1)
+    one = Sequences(own, hyp.starts.repeat(len(refs)), word_counts(hyp).repeat(len(refs)))
+    return one, Sequences(tokens, starts.reshape(-1), lengths)
 
 
 def edit_distances(hyp: TokenBatch, refs: References) -> Tensor:
@@ -43,7 +63,14 @@ def bag_distances(hyp: TokenBatch, refs: References) -> Tensor:
     for rows, table in matches(hyp, refs, 1):
         order = table.orders[0]
         common[:, rows] = (order.rank < order.counts).sum(1)
-    return torch.maximum(hyp.lengths, refs.lengths) - common
+    own, other = word_counts(hyp), reference_word_counts(refs)
+    return torch.maximum(own, other) - common.masked_fill_((own == 0) | (other == 0), 0)
+
+
+def shifted_distances(hyp: TokenBatch, refs: References) -> Tensor:
+    """Compute shifts and edits of each segment with each reference, int64 [R,B]."""
+    unshared = bag_distances(hyp, refs).reshape(-1)
+    return translation_edits(*pairs(hyp, refs), unshared).view_as(refs.lengths)
 
 
 def best(edits: Tensor, lengths: Tensor) -> Tensor:
@@ -63,73 +90,13 @@ def best_rows(edits: Tensor, lengths: Tensor) -> Tensor:
     return torch.stack([torch.ones_like(edits[0]), edits[0], lengths[0]], 1)
 
 
-def explain(hyp: TokenBatch, refs: References, chosen: Tensor) -> Explanation:
-    """Return the aligned words and the edits of each segment with its best reference [B]."""
-    one, two = pairs(hyp, refs)
-    rows = chosen * len(hyp) + torch.arange(len(hyp), device=chosen.device)
-    found = align(one.of(rows), two.of(rows))
-    return aligned(hyp, refs, chosen, found.errors, edits_of(hyp, refs, chosen, found))
+def fewest(edits: Tensor, refs: References) -> Tensor:
+    """Return the reference with the fewest edits [R,B], the first of equal ones, int64 [B]."""
+    return torch.where(refs.lengths > 0, edits, _ABSENT).argmin(0)
 
 
-def aligned(
-    hyp: TokenBatch,
-    refs: References,
-    chosen: Tensor,
-    errors: Tensor,
-    edits: Sequence[Sequence[Edit]] = (),
-    columns: Sequence[int] = (),
-) -> Explanation:
-    """Return an explanation by aligned words.
-
-    Args:
-        hyp: The hypotheses.
-        refs: The references.
-        chosen: The reference of each segment, int64 [B].
-        errors: Which words of the hypothesis are not matched, bool [B,T].
-        edits: The edits of each segment.
-        columns: Columns of the statistics that count the matched words.
-    """
-    found = _items(hyp, refs, chosen)
-    segment, place = repeat(hyp.lengths)
-    counted = ~errors[segment, place]
-    found = found._replace(
-        counted=counted, reference=torch.where(counted, take(chosen, segment), -1)
-    )
-    return Explanation("word", hyp, refs, found, columns=[list(columns)], best=chosen, edits=edits)
-
-
-def explain_bags(hyp: TokenBatch, refs: References, chosen: Tensor) -> Explanation:
-    """Return the words that each segment has in common with its best reference [B]."""
-    return Explanation("n-gram", hyp, refs, _items(hyp, refs, chosen), columns=[[]], best=chosen)
-
-
-def _items(hyp: TokenBatch, refs: References, chosen: Tensor) -> Items:
-    """The words of the hypotheses, matched as bags with the chosen reference."""
-    own, *others = [occurrences(batch, 1) for batch in (hyp, *refs)]
-    return items(own, others, chosen)
-
-
-def edits_of(
-    hyp: TokenBatch, refs: References, chosen: Tensor, found: Alignment
-) -> list[list[Edit]]:
-    """Return the substitutions, insertions and deletions of each segment, in the text's order."""
-    words = hyp.to_tokens()
-    others = [stream.to_tokens() for stream in refs]
-    edits: list[list[tuple[tuple[int, int, int], Edit]]] = [[] for _ in words]
-    width = max(found.edits.shape[1], 1)
-    for cell in nonzero(found.edits != MATCH).tolist():
-        segment, place = divmod(cell, width)
-        word = others[int(chosen[segment])][segment][place]
-        at = int(found.place[segment, place])
-        if found.edits[segment, place] == INSERTION:  # the reference's word is missing
-            edit = Edit("deletion", at + 1, "", word)
-            edits[segment].append(((at, 1, place), edit))
-        else:
-            edits[segment].append(((at, 0, 0), Edit("substitution", at, words[segment][at], word)))
-    known = [{edit.place for _, edit in own if edit.kind == "substitution"} for own in edits]
-    height = max(found.errors.shape[1], 1)
-    for cell in nonzero(found.errors).tolist():
-        segment, at = divmod(cell, height)
-        if at not in known[segment]:
-            edits[segment].append(((at, 0, 0), Edit("insertion", at, words[segment][at])))
-    return [[edit for _, edit in sorted(own)] for own in edits]
+def mean_length_rows(edits: Tensor, refs: References) -> Tensor:
+    """Return segments, fewest edits and mean reference length, float64 [B,3]."""
+    least = torch.where(refs.lengths > 0, edits, _ABSENT).amin(0).double()
+    length = reference_word_counts(refs).sum(0).double() / refs.number
+    return torch.stack([torch.ones_like(least), least, length], 1)

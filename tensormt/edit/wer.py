@@ -45,7 +45,7 @@ class WER(ErrorRate):
     0.5
     """
 
-    name: ClassVar[str] = "WER"
+    name = "WER"
     summary: ClassVar[str] = "word error rate with jiwer's numbers, 0 is perfect"
 
     def __init__(self, tokenize: Tokenizer = "none", lowercase: Lowercase = False) -> None:
@@ -74,7 +74,7 @@ class CER(WER):
     0.4286
     """
 
-    name: ClassVar[str] = "CER"
+    name = "CER"
     summary: ClassVar[str] = "character error rate with jiwer's numbers, 0 is perfect"
     whitespace: bool
 
@@ -101,7 +101,7 @@ class PER(WER):
     0.0
     """
 
-    name: ClassVar[str] = "PER"
+    name = "PER"
     summary: ClassVar[str] = "position-independent error rate, 0 is perfect"
 
     def edits(self, hyp: TokenBatch, refs: References) -> Tensor:
@@ -111,7 +111,8 @@ class PER(WER):
         return engine.bag_distances(hyp, refs)
 
     def _explain(self, hyp: TokenBatch, refs: Sequence[TokenBatch]) -> Explanation:
-        from tensormt.edit import engine
+        from tensormt.edit import engine, explained
 
         hyp, ready = self.prepared(hyp, refs)
-        return engine.explain_bags(hyp, ready, engine.best(self.edits(hyp, ready), ready.lengths))
+        chosen = engine.best(self.edits(hyp, ready), ready.lengths)
+        return explained.explain_bags(hyp, ready, chosen)

@@ -11,6 +11,8 @@ synchronises once with the host.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
+from itertools import accumulate
 from typing import Any, Literal
 
 import numpy as np
@@ -31,9 +33,51 @@ def is_readable(tensor: Tensor) -> bool:
     return tensor.layout == torch.strided and tensor.device.type != "meta"
 
 
+_BUDGET = 1 << 30  # bytes of temporary tensors on a device whose memory is unknown
+
+
+@lru_cache(maxsize=16)
+def _budget(device: torch.device) -> int:
+    """Bytes of temporary tensors on a device: a sixteenth of its memory."""
+    if device.type != "cuda":
+        return _BUDGET
+    return int(torch.cuda.get_device_properties(device).total_memory) // 16
+
+
+def at_a_time(tensor: Tensor, in_cache: int, size: int) -> int:
+    """Return how many items are processed at a time on the device of a tensor.
+
+    Args:
+        tensor: any tensor of the device.
+        in_cache: number of items whose temporary tensors fit into a CPU's cache. On other devices
+            starting an operation takes longer than the operation: there are as many items as
+            memory allows.
+        size: bytes of temporary tensors that an item takes.
+    """
+    if on_cpu(tensor):
+        return in_cache
+    known = _BUDGET if torch.compiler.is_compiling() else _budget(tensor.device)
+    return max(known // size, in_cache)
+
+
+def move(tensors: Sequence[Tensor], device: torch.device | str) -> list[Tensor]:
+    """Send tensors of one dtype, [n] each, to a device in one copy."""
+    sizes = [tensor.shape[0] for tensor in tensors]
+    return list(torch.split(torch.cat(list(tensors)).to(device), sizes))
+
+
 def _uses_numpy(tensor: Tensor) -> bool:
     """True if numpy handles the tensor: on a CPU, unless torch.compile traces the call."""
     return tensor.device.type == "cpu" and not torch.compiler.is_compiling()
+
+
+def as_array(tensor: Tensor) -> Any:
+    """Return a CPU tensor as a numpy array on the same memory, other tensors as they are.
+
+    For loops of many operations on short arrays, of which numpy does each in a third of torch's
+    time. Code that uses operators and indexing alone serves both.
+    """
+    return tensor.numpy() if _uses_numpy(tensor) else tensor
 
 
 def equal(left: Tensor, right: Tensor) -> Tensor:
@@ -47,11 +91,12 @@ def equal(left: Tensor, right: Tensor) -> Tensor:
 
 
 def bytes_equal(left: Tensor, right: Tensor) -> Tensor:
-    """Compare two integer tensors (broadcast) for equality, uint8: 1 where equal, else 0."""
+    """Compare two integer tensors (broadcast) for equality: uint8 on a CPU, elsewhere bool."""
     if _uses_numpy(left):
         return torch.from_numpy(np.equal(left.numpy(), right.numpy()).view(np.uint8))
-    # not .view(torch.uint8): the inductor backend of torch.compile gives wrong results for it
-    return (left == right).to(torch.uint8)
+    # not as bytes, by .view or .to: the code that torch.compile (inductor) makes of it for AVX2
+    # gives wrong results
+    return left == right
 
 
 def less(values: Tensor, bound: int) -> Tensor:
@@ -280,6 +325,16 @@ def _sort_as_rows(sides: Sequence[tuple[Array, Array]], groups: int) -> tuple[Ar
     return cells[_ranges(first, total)], group, np.cumsum(total) - total
 
 
+def count_values(values: Tensor, size: int) -> Tensor:
+    """Count how often each of 0…size-1 occurs in values [n], int64 [size]."""
+    if _uses_numpy(values):
+        return torch.from_numpy(np.bincount(values.numpy(), minlength=size))
+    # not bincount, which reads the smallest and the largest value
+    counts = torch.zeros(size, dtype=torch.int64, device=values.device)
+    index = values.to(torch.int64)
+    return counts.index_add_(0, index, torch.ones_like(index))
+
+
 def search(ordered: Tensor, values: Tensor, *, right: bool = False) -> Tensor:
     """Return where values [m] would be inserted into ordered [n], int64 [m].
 
@@ -289,6 +344,15 @@ def search(ordered: Tensor, values: Tensor, *, right: bool = False) -> Tensor:
         side: Literal["left", "right"] = "right" if right else "left"
         return torch.from_numpy(np.searchsorted(ordered.numpy(), values.numpy(), side=side))
     return torch.searchsorted(ordered, values, right=right)
+
+
+def running_sum(values: Tensor) -> Tensor:
+    """Return the cumulative sums of values [T,...] along the first axis; T is at least 1."""
+    strict = torch.are_deterministic_algorithms_enabled() and not on_cpu(values)
+    if strict and values.is_floating_point():
+        # CUDA has no deterministic cumsum of floating-point numbers
+        return torch.stack(list(accumulate(values.unbind(0))))
+    return values.cumsum(0)
 
 
 def sum_runs(values: Tensor, starts: Tensor) -> Tensor:

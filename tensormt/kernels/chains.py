@@ -15,7 +15,7 @@ from torch import Tensor
 from tensormt.kernels import hashing
 from tensormt.kernels.backend import take
 from tensormt.kernels.counts import Keys, Labels, orders
-from tensormt.kernels.nodes import Nodes
+from tensormt.kernels.nodes import Nodes, reached
 
 
 def chain_keys(nodes: Nodes, names: Tensor, max_length: int) -> Keys:
@@ -35,7 +35,7 @@ def chain_keys(nodes: Nodes, names: Tensor, max_length: int) -> Keys:
     keys: list[Tensor] = [word]
     present: list[Tensor] = []
     ancestor = nodes.up
-    for _ in range(2, max_length + 1):
+    for _ in range(2, reached(nodes, max_length) + 1):
         keys.append((keys[-1] * hashing.POWER).add_(take(words, ancestor)))
         present.append(ancestor < len(nodes))
         ancestor = take(above, ancestor)

@@ -1,13 +1,11 @@
-"""Edit distance and longest common subsequence of many pairs of sequences, 64 cells at a time.
+"""Edit distance (Levenshtein) of many pairs of sequences, 64 cells at a time, and the edits.
 
     D[i,j] = min( D[i-1,j-1] + [textᵢ ≠ patternⱼ],  D[i-1,j] + 1,  D[i,j-1] + 1 )
-    L[i,j] = L[i-1,j-1] + 1 if textᵢ = patternⱼ else max( L[i-1,j], L[i,j-1] )
 
-Neighbouring cells of a row differ by -1, 0 or 1 (by 0 or 1 in L), so a row is two bit vectors (one)
-of which a step computes 64 bits by a dozen integer operations (Myers 1999; Hyyrö 2003, 2004): the
-carry of an addition runs through the matches of a row. Here every operation works on the rows of
-all pairs [P]; longer patterns take several words, through which carries and shifts go on. Pairs are
-sorted by the length of the text, so that a finished pair leaves the step by a shorter slice.
+Neighbouring cells of a row differ by -1, 0 or 1, so a row is two bit vectors, of which a step
+computes 64 bits by a dozen integer operations (Myers 1999; Hyyrö 2003): the carry of an addition
+runs through the matches of a row. Every operation works on the rows of all pairs; patterns of more
+than 64 places take several integers, through which carries and shifts go on.
 
 The same program keeps, if asked, the bits from which the edits are read backwards (`align`): of
 equally cheap edits, those of both words come first (match or substitution), then the deletion of a
@@ -16,19 +14,16 @@ word of the text, then the insertion of a word of the pattern.
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterator
-from functools import partial
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-from tensormt.kernels.backend import argsort, bytes_equal, rows_at, take, transpose
+from tensormt.kernels.backend import as_array, take
+from tensormt.kernels.bit_vectors import CELLS, Part, parts, popcount
 from tensormt.kernels.ngram_overlap import Sequences
 
-# cells (text x pattern) of a part: the bits of its matches take an eighth of so many bytes
-_CELLS = 1 << 22
 MATCH, SUBSTITUTION, INSERTION = 0, 1, 2  # what `Alignment.edits` says of a word of the pattern
 
 
@@ -47,24 +42,7 @@ class Alignment(NamedTuple):
     errors: Tensor
 
 
-class _Part(NamedTuple):
-    """Some pairs in the order of falling text lengths, padded."""
-
-    rows: Tensor  # int64 [p]
-    matches: Tensor  # int64 [T,W,p]: bit j of word w: textᵢ = pattern of place 64 w + j
-    text: Tensor  # lengths, int64 [p]
-    pattern: Tensor
-    active: list[int]  # pairs whose text has more than i words
-
-    @property
-    def ends(self) -> Tensor:
-        """The bits of the pattern's places, int64 [W,p]."""
-        words = torch.arange(self.matches.shape[1], device=self.rows.device)
-        left = (self.pattern - 64 * words[:, None]).clamp(0, 64)
-        return torch.where(left == 64, -1, (1 << (left & 63)) - 1)
-
-
-def distances(text: Sequences, pattern: Sequences, cells: int = _CELLS) -> Tensor:
+def distances(text: Sequences, pattern: Sequences, cells: int = CELLS) -> Tensor:
     """Compute the edit distance (Levenshtein) of P pairs.
 
     Args:
@@ -81,47 +59,12 @@ def distances(text: Sequences, pattern: Sequences, cells: int = _CELLS) -> Tenso
     [2]
     """
     found = torch.empty_like(text.lengths)
-    for part in _parts(text, pattern, cells):
+    for part in parts(text, pattern, cells):
         found[part.rows] = _distance(part)
     return found
 
 
-def subsequences(text: Sequences, pattern: Sequences, cells: int = _CELLS) -> Tensor:
-    """Compute the length of the longest common subsequence of P pairs, int64 [P].
-
-    Args:
-        text: P sequences of symbols from 0 on.
-        pattern: P sequences in the same symbols.
-        cells: Cells of a part, which bounds memory.
-    """
-    found = torch.empty_like(text.lengths)
-    for part in _parts(text, pattern, cells):
-        found[part.rows] = popcount(~_common(part) & part.ends).sum(0)
-    return found
-
-
-def common_places(text: Sequences, pattern: Sequences, cells: int = _CELLS) -> Tensor:
-    """Find the places of a longest common subsequence in the patterns of P pairs, bool [P,M].
-
-    Read from the ends of both: equal words are taken; else a word of the text is left out if the
-    word of the pattern is needed, and the word of the pattern if not (rouge-score does the same).
-
-    Args:
-        text: P sequences of symbols from 0 on.
-        pattern: P sequences in the same symbols.
-        cells: Cells of a part, which bounds memory.
-    """
-    pairs, device = text.lengths.shape[0], text.lengths.device
-    width = int(pattern.lengths.max()) if pairs else 0
-    found = torch.zeros(pairs, width + 1, dtype=torch.bool, device=device)
-    for part in _parts(text, pattern, cells):
-        needed = torch.zeros_like(part.matches)
-        _common(part, needed)
-        found[part.rows] = _taken(part, needed, width)
-    return found[:, :width]
-
-
-def align(text: Sequences, pattern: Sequences, cells: int = _CELLS) -> Alignment:
+def align(text: Sequences, pattern: Sequences, cells: int = CELLS) -> Alignment:
     """Find the edits that turn the texts of P pairs into their patterns.
 
     Args:
@@ -137,190 +80,152 @@ def align(text: Sequences, pattern: Sequences, cells: int = _CELLS) -> Alignment
         torch.zeros(pairs, width, dtype=torch.uint8, device=device),
         torch.zeros(pairs, height, dtype=torch.bool, device=device),
     )
-    for part in _parts(text, pattern, cells):
-        both = torch.zeros_like(part.matches)
-        delete = torch.zeros_like(part.matches)
-        found.distance[part.rows] = _distance(part, (both, delete))
-        _read_back(part, both, delete, found)
+    for part in parts(text, pattern, cells):
+        keep = torch.zeros_like(part.matches), torch.zeros_like(part.matches)
+        found.distance[part.rows] = _distance(part, keep)
+        own = read_back(part, *keep)
+        for whole, some in zip(found[1:], own, strict=True):
+            whole[part.rows, : some.shape[1]] = some
     return found
 
 
-def popcount(bits: Tensor) -> Tensor:
-    """Count the bits of int64 values of any shape."""
-    bits = bits - ((bits >> 1) & 0x5555555555555555)
-    bits = (bits & 0x3333333333333333) + ((bits >> 2) & 0x3333333333333333)
-    bits = (bits + (bits >> 4)) & 0x0F0F0F0F0F0F0F0F
-    return (bits * 0x0101010101010101) >> 56
-
-
-def _parts(text: Sequences, pattern: Sequences, cells: int) -> Iterator[_Part]:
-    """Pairs of similar length, with the bits of their matches. One host synchronisation a part."""
-    order = argsort(text.lengths).flip(0)
-    sizes = take(text.lengths, order).tolist()
-    widths = take(pattern.lengths, order).tolist()
-    low = 0
-    while low < len(sizes):
-        most = min(low + cells // max(sizes[low], 1), len(sizes))
-        fits = partial(_cells, low, sizes, widths)
-        high = low + max(bisect_right(range(low + 1, most + 1), cells, key=fits), 1)
-        rows = order[low:high]
-        one, two = text.of(rows), pattern.of(rows)
-        height, width = sizes[low], max(widths[low:high])
-        own, other = _columns(one, height, -1), _columns(two, -(-width // 8) * 8, -2)
-        rising = sizes[low:high][::-1]
-        active = [high - low - bisect_right(rising, step) for step in range(height)]
-        yield _Part(rows, _match_bits(own, other), one.lengths, two.lengths, active)
-        low = high
-
-
-def _cells(low: int, sizes: list[int], widths: list[int], high: int) -> int:
-    """Cells of the pairs low…high-1, the first of which has the longest text."""
-    return (high - low) * max(sizes[low], 1) * max(widths[low:high])
-
-
-def _columns(side: Sequences, width: int, end: int) -> Tensor:
-    """The sequences as columns [width,p], padded."""
-    rows = rows_at(side.symbols, side.starts, width)
-    places = torch.arange(width, device=rows.device)
-    return transpose(rows.masked_fill_(places >= side.lengths[:, None], end))
-
-
-def _match_bits(text: Tensor, pattern: Tensor) -> Tensor:
-    """Compare the symbols of texts [T,p] with those of patterns [M,p], 64 in an integer.
-
-    M is a multiple of 8. Returns int64 [T,W,p]: bit j of word w is set where the symbol of the text
-    equals that of place 64 w + j of the pattern.
-    """
-    height, pairs = text.shape
-    octets = pattern.shape[0] // 8
-    same = bytes_equal(text[:, None], pattern).view(height, octets, 8, pairs)
-    packed = same[:, :, 7]
-    for bit in range(6, -1, -1):
-        packed = (packed << 1).bitwise_or_(same[:, :, bit])
-    shape = (height, max(-(-octets // 8), 1), pairs)
-    found = torch.zeros(shape, dtype=torch.int64, device=text.device)
-    for octet in range(octets):
-        found[:, octet // 8] |= packed[:, octet].to(torch.int64) << (8 * (octet % 8))
-    return found
-
-
-def _distance(part: _Part, keep: tuple[Tensor, Tensor] | None = None) -> Tensor:
-    """The distance of each pair of a part, int64 [p].
-
-    keep: two tensors like the bits of matches, for those of the cells that are reached by both
-    words, and else by the deletion of a word of the text.
-    """
-    words = part.matches.shape[1]
-    # cells that are one above, or one below, their neighbour of the previous place of the pattern
-    above = part.text.new_full((words, len(part.text)), -1)
+def _distance(part: Part, keep: tuple[Tensor, Tensor] | None = None) -> Tensor:
+    """The distance of each pair of a part, int64 [p]; `keep` as for `advance`."""
+    above = part.text.new_full(part.matches.shape[1:], -1)
     below = torch.zeros_like(above)
-    for step, left in enumerate(part.active):
-        carry: Tensor | int = 0
-        more: Tensor | int = 1  # the first column rises with every word of the text
-        less: Tensor | int = 0
+    advance(part.matches, part.active, above, below, keep)
+    return part.text + rise(above, below, part.ends)
+
+
+def rise(above: Tensor, below: Tensor, ends: Tensor) -> Tensor:
+    """Return how much a row rises over the pattern, int64 [p], given its state [W,p]."""
+    return (popcount(above & ends) - popcount(below & ends)).sum(0)
+
+
+def advance(
+    matches: Tensor,
+    active: Sequence[int],
+    above: Tensor,
+    below: Tensor,
+    keep: tuple[Tensor, Tensor] | None = None,
+    states: Tensor | None = None,
+) -> None:
+    """Go through the words of the texts, a row of D at a time.
+
+    Args:
+        matches: Bits of the places that equal each word, int64 [T,W,p].
+        active: Pairs of each step: the first so many.
+        above: Cells that are one above that of the previous place of the pattern, int64 [W,p];
+            changed in place, all bits set at first.
+        below: Cells that are one below, likewise; no bit set at first.
+        keep: Two tensors like matches, for the cells that are reached by both words, and else by
+            the deletion of a word of the text.
+        states: For `above` and `below` before each step, int64 [T,2,W,p].
+    """
+    words = matches.shape[1]
+    bits, high, low = as_array(matches), as_array(above), as_array(below)
+    kept = [as_array(part) for part in keep or ()]
+    history = None if states is None else as_array(states)
+    for step, left in enumerate(active):
+        if history is not None:
+            history[step, 0, :, :left], history[step, 1, :, :left] = high[:, :left], low[:, :left]
+        carry, more, less = 0, 1, 0  # the first column rises with every word of the text
         for word in range(words):
-            same = part.matches[step, word, :left]
-            up, down = above[word, :left], below[word, :left]
+            same, up, down = bits[step, word, :left], high[word, :left], low[word, :left]
             seed = same & up
             total = seed + up
             if word:
                 total += carry
-            # cells equal to the one before both words
-            level = (total ^ up).bitwise_or_(same).bitwise_or_(down)
-            rising = (up | level).bitwise_not_().bitwise_or_(down)
+            level = total ^ up  # cells equal to the one before both words
+            level |= same
+            level |= down
+            rising = ~(up | level)
+            rising |= down
             falling = up & level
-            if keep is not None:
-                both = torch.bitwise_or(same, ~level, out=keep[0][step, word, :left])
-                torch.bitwise_and(rising, ~both, out=keep[1][step, word, :left])
-            one, two = (rising << 1).bitwise_or_(more), falling << 1
+            if kept:
+                both = same | ~level
+                kept[0][step, word, :left] = both
+                kept[1][step, word, :left] = rising & ~both
+            one, two = rising << 1, falling << 1
+            one |= more
             if word:
                 two |= less
             if word + 1 < words:
                 carry = ((seed | (up & ~total)) >> 63) & 1
                 more, less = (rising >> 63) & 1, (falling >> 63) & 1
-            torch.bitwise_and(one, level, out=down)
-            torch.bitwise_or(two, (one | level).bitwise_not_(), out=up)
-    ends = part.ends
-    return part.text + (popcount(above & ends) - popcount(below & ends)).sum(0)
+            low[word, :left] = one & level
+            one |= level
+            high[word, :left] = two | ~one
 
 
-def _common(part: _Part, keep: Tensor | None = None) -> Tensor:
-    """The bits, int64 [W,p], that are 0 where the last row of L rises by one.
+def read_back(part: Part, both: Tensor, delete: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Read the edits from the last cell to the first, all pairs at once.
 
-    keep: like the bits of matches, for the places where each row of L rises.
+    Args:
+        part: The pairs.
+        both: Bits of the cells that are reached by both words, int64 [T,W,p].
+        delete: Bits of the cells that are else reached by a deletion from the text.
+
+    Returns:
+        place [p,M], edits [p,M] and errors [p,T] as in `Alignment`.
     """
-    words = part.matches.shape[1]
-    state = part.text.new_full((words, len(part.text)), -1)
-    for step, left in enumerate(part.active):
-        carry: Tensor | int = 0
-        for word in range(words):
-            same, own = part.matches[step, word, :left], state[word, :left]
-            seed = own & same
-            total = own + seed
-            if word:
-                total += carry
-            if word + 1 < words:
-                carry = ((seed | (own & ~total)) >> 63) & 1
-            torch.bitwise_or(total, own & ~same, out=own)
-            if keep is not None:
-                torch.bitwise_not(own, out=keep[step, word, :left])
-    return state
-
-
-def _taken(part: _Part, needed: Tensor, width: int) -> Tensor:
-    """The places of a longest common subsequence in the patterns, bool [p,width+1]."""
-    height, words, size = needed.shape
-    pair = torch.arange(size, device=needed.device)
-    i, j = part.text.clone(), part.pattern.clone()
-    taken = torch.zeros(size * (width + 1), dtype=torch.bool, device=needed.device)
-    first = pair * (width + 1)
-    flat = [bits.reshape(-1) for bits in (part.matches, needed)]
-    for _ in range(height + width if height else 0):
-        row, column = (i - 1).clamp_min_(0), (j - 1).clamp_min_(0)
-        cell = (row * words + (column >> 6)).mul_(size).add_(pair)
-        same, rises = (((take(bits, cell) >> (column & 63)) & 1).to(torch.bool) for bits in flat)
-        inside = (i > 0) & (j > 0)
-        same &= inside
-        taken.index_copy_(0, torch.where(same, first + j - 1, first + width), same)
-        i -= (inside & (same | rises)).to(torch.int64)
-        j -= (inside & (same | ~rises)).to(torch.int64)
-    return taken.view(size, -1)
-
-
-def _read_back(part: _Part, both: Tensor, delete: Tensor, found: Alignment) -> None:
-    """Read the edits from the last cell to the first, all pairs at once, into `found`."""
     height, words, size = both.shape
     width = int(part.pattern.max()) if size else 0
     device = part.rows.device
     pair = torch.arange(size, device=device)
     i, j = part.text.clone(), part.pattern.clone()
-    # one more column takes what is written for finished pairs
+    # one more column takes what is written where the word of the pattern stays
     place = torch.full((size * (width + 1),), -1, dtype=torch.int64, device=device)
-    edits = torch.zeros(size * (width + 1), dtype=torch.uint8, device=device)
-    errors = torch.zeros(size * (height + 1), dtype=torch.bool, device=device)
-    first, last = pair * (width + 1), pair * (height + 1)
-    flat = [bits.reshape(-1) for bits in (part.matches, both, delete)]
-    for _ in range(height + width if height else 0):
-        row, column = (i - 1).clamp_min_(0), (j - 1).clamp_min_(0)
-        cell = (row * words + (column >> 6)).mul_(size).add_(pair)
-        bit = column & 63
-        same, diagonal, down = (((take(bits, cell) >> bit) & 1).to(torch.bool) for bits in flat)
-        inside = (i > 0) & (j > 0)
-        diagonal &= inside
-        down = (down & inside) | ((j == 0) & (i > 0))
-        same &= diagonal
-        insert = (j > 0) & ~diagonal & ~down
-        across = diagonal | insert
-        at = torch.where(across, first + j - 1, first + width)
-        place.index_copy_(0, at, i - 1)
-        edits.index_copy_(0, at, insert.to(torch.uint8).mul_(2).add_(diagonal & ~same))
-        along = diagonal | down
-        errors.index_copy_(0, torch.where(along, last + i - 1, last + height), ~same)
-        i -= along.to(torch.int64)
-        j -= across.to(torch.int64)
-    if not height:
-        edits.view(size, -1)[:, :width] = INSERTION
+    inserted = torch.zeros(size * (width + 1), dtype=torch.bool, device=device)
+    _walk(
+        [as_array(part) for part in (i, j, pair, pair * (width + 1))],
+        [as_array(bits.reshape(-1)) for bits in (both, delete)],
+        (as_array(place), as_array(inserted)),
+        (height, width, words),
+    )
+    place = place.view(size, -1)[:, :width]
     real = torch.arange(width, device=device) < part.pattern[:, None]
-    found.place[part.rows, :width] = place.view(size, -1)[:, :width].masked_fill_(~real, -1)
-    found.edits[part.rows, :width] = edits.view(size, -1)[:, :width].masked_fill_(~real, MATCH)
-    found.errors[part.rows, :height] = errors.view(size, -1)[:, :height]
+    place.masked_fill_(~real, -1)
+    inserted = inserted.view(size, -1)[:, :width] if height else torch.ones_like(real)
+    # matched if the words are equal that meet
+    index = torch.arange(width, device=device)
+    cell = (place.clamp_min(0) * words + (index >> 6)).mul_(size).add_(pair[:, None])
+    matched = torch.zeros_like(real)
+    if height:
+        matched = (
+            (take(part.matches.reshape(-1), cell.view(-1)).view_as(cell) >> (index & 63)) & 1
+        ) > 0
+    matched &= real & ~inserted
+    edits = torch.where(matched, MATCH, torch.where(inserted, INSERTION, SUBSTITUTION))
+    edits = edits.to(torch.uint8).masked_fill_(~real, MATCH)
+    errors = torch.arange(height + 1, device=device) < part.text[:, None]
+    errors.scatter_(1, torch.where(matched, place, height), torch.zeros_like(matched))
+    return place, edits, errors[:, :height]
+
+
+def _walk(state: Any, bits: Any, out: Any, shape: tuple[int, int, int]) -> None:
+    """Go from the last cell of each pair to the first, all pairs at once.
+
+    state: i, j, the number of the pair and its first place in `out`; bits: of the cells that are
+    reached by both words, and by a deletion; out: place and inserted; shape: T, M, W.
+    """
+    i, j, pair, first = state
+    (height, width, words), size = shape, len(pair)
+    for step in range(height + width if height else 0):
+        if step % 8 == 7 and not bool((i + j).any()):
+            break
+        some, more = (i > 0) * 1, (j > 0) * 1
+        row, column = i - some, j - more
+        cell = ((row * words + (column >> 6)) * size) + pair
+        column &= 63
+        diagonal, down = ((part[cell] >> column) & 1 for part in bits)
+        diagonal &= some & more
+        down = (down | (more ^ 1)) & some & ~diagonal
+        insert = more & ~diagonal & ~down
+        across = diagonal | insert
+        # place j - 1, or the last one
+        at = first + (across * (j - 1 - width) + width)
+        out[0][at] = i - 1
+        out[1][at] = insert > 0
+        i -= diagonal | down
+        j -= across

@@ -1,4 +1,4 @@
-"""Segments as columns [T,b], in parts of similar length that fit the cache.
+"""Segments as columns [T,b], in parts of similar length, as large as a cache or a device allows.
 
 The comparison of ngrams.py needs tokens along the first axis and segments along the last, so that
 every operation runs over contiguous segments. Sorting segments by length keeps the padding small.
@@ -11,23 +11,24 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from tensormt.kernels.backend import argsort, transpose
+from tensormt.kernels.backend import argsort, at_a_time, transpose
 from tensormt.kernels.ngrams import LONGEST
 
-# cells (reference position x hypothesis position x segment) per part: they fit the cache
-_CELLS = 3 << 18
+# cells (reference position x hypothesis position x segment) per part that fit a CPU's cache, and
+# bytes of a cell on other devices
+_CELLS, _BYTES = 3 << 18, 12
 _REFERENCES = 4  # more references than this make the parts smaller
 
 
 def cut(
-    lengths: list[int], references: int = 1, longest: int = LONGEST
+    lengths: list[int], references: int = 1, longest: int = LONGEST, cells: int = _CELLS
 ) -> Iterator[tuple[int, int]]:
-    """Split ascending lengths into parts of limited size: start, stop.
+    """Split ascending lengths into parts of up to so many cells: start, stop.
 
     No part contains both segments of up to `longest` tokens and longer ones.
     """
     low = 0
-    cells = _CELLS * _REFERENCES // max(references, _REFERENCES)
+    cells = cells * _REFERENCES // max(references, _REFERENCES)
     while low < len(lengths):
         # at first as many segments as would fit if all were as short as the first one, then fewer
         high = low + _segments(lengths[low], cells, longest)
@@ -57,7 +58,8 @@ def parts(lengths: Tensor, references: int, longest: int = LONGEST) -> Iterator[
     """
     order = argsort(lengths)
     sizes = lengths[order].tolist()
-    for low, high in cut(sizes, references, longest):
+    cells = at_a_time(lengths, _CELLS, _BYTES)
+    for low, high in cut(sizes, references, longest, cells):
         yield order[low:high], sizes[high - 1]
 
 

@@ -18,7 +18,9 @@ import torch
 from torch import Tensor
 
 from tensormt.kernels import hashing
-from tensormt.kernels.backend import argsort, nonzero, owners, take
+from tensormt.kernels.backend import argsort, count_values, move, nonzero, owners, take
+
+_FEW_ORDERS = 16  # so many orders are computed even if no tree is so deep
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +116,8 @@ class Nodes:
     @cached_property
     def levels(self) -> list[Tensor]:
         """Indices of the nodes of depth 1, 2, …, int64; one host synchronisation."""
-        sizes = torch.bincount(self.depth).tolist()[1:]
+        sizes = count_values(self.depth, self.width + 2).tolist()[1:]
+        sizes = sizes[: sizes.index(0)]
         short = torch.int16 if self.width < 1 << 15 else torch.int32
         return list(torch.split(argsort(self.depth.to(short)), sizes))
 
@@ -127,19 +130,14 @@ class Nodes:
         return height
 
     def to(self, device: torch.device | str) -> Nodes:
-        """Return the nodes on another device."""
-        moved = [
-            None if tensor is None else tensor.to(device)
-            for tensor in (self.known_depth, self.known_position, self.relation)
-        ]
-        return Nodes(
-            self.parent.to(device),
-            self.label.to(device),
-            self.word.to(device),
-            self.offsets.to(device),
-            self.width,
-            *moved,
+        """Return the nodes on another device; they are sent in one copy."""
+        more = (self.known_depth, self.known_position, self.relation)
+        present = [tensor for tensor in more if tensor is not None]
+        parent, label, word, offsets, *moved = move(
+            [self.parent, self.label, self.word, self.offsets, *present], device
         )
+        rest = [None if tensor is None else moved.pop(0) for tensor in more]
+        return Nodes(parent, label, word, offsets, self.width, *rest)
 
     def rows(self, start: int, stop: int) -> Nodes:
         """Return the trees start…stop-1, as views where possible; one host synchronisation."""
@@ -199,6 +197,16 @@ class Nodes:
         names = self.keys_of(names)
         below = sum_children(self, names * self.place)
         return hashing.pair(take(names, self.inner), take(below, self.inner))
+
+
+def reached(nodes: Nodes, most: int) -> int:
+    """Return the highest order up to `most` that the trees can reach: their depth, at least 1.
+
+    One host synchronisation if `most` is large; otherwise `most` is returned as it is.
+    """
+    if most <= _FEW_ORDERS or not len(nodes):
+        return most
+    return max(1, min(most, int(nodes.depth.max())))
 
 
 def sum_children(nodes: Nodes, values: Tensor, *, roots: bool = False) -> Tensor:

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from tensormt.kernels import hashing
 from tensormt.kernels.counts import Keys, Labels, orders
-from tensormt.kernels.nodes import Nodes, sum_children
+from tensormt.kernels.nodes import Nodes, reached, sum_children
 
 
 def subtree_keys(nodes: Nodes, names: Tensor, max_depth: int) -> Keys:
@@ -32,7 +32,7 @@ def subtree_keys(nodes: Nodes, names: Tensor, max_depth: int) -> Keys:
     tall = nodes.arity > 0
     keys: list[Tensor] = [label]
     present: list[Tensor] = []
-    for depth in range(2, max_depth + 1):
+    for depth in range(2, reached(nodes, max_depth) + 1):
         keys.append(hashing.pair(label, sum_children(nodes, keys[-1] * nodes.place)))
         if depth > 2:
             tall = sum_children(nodes, tall.to(torch.int32)) > 0

@@ -37,6 +37,7 @@ from tensormt.kernels import hashing
 from tensormt.kernels.backend import (
     argsort,
     copies,
+    count_values,
     nonzero,
     owners,
     runs,
@@ -60,7 +61,7 @@ class Side(NamedTuple):
 
     - key: segment and production in one int64; segment: the tree it belongs to
     - start, size: the run of nodes of this side that have the same key
-    - level: 0 at the deepest
+    - level: 0 at the deepest, below `levels`
     - context: the production of the parent and the position below it
     - above: index of the parent among the m nodes, m for a root
     - node: its index among all nodes of the batch
@@ -75,6 +76,7 @@ class Side(NamedTuple):
     context: Tensor
     above: Tensor
     node: Tensor
+    levels: int
 
 
 def side(nodes: Nodes, names: Tensor, words: Tensor | None = None) -> Side:
@@ -108,7 +110,8 @@ def side(nodes: Nodes, names: Tensor, words: Tensor | None = None) -> Side:
     node = take(nodes.offsets, segment) + (packed & ((1 << bits) - 1))
     starts, sizes = runs(key)
     start, size = (copies(values, sizes, node.shape[0]) for values in (starts, sizes))
-    return Side(nodes.trees, key, segment, start, size, *_places(nodes, node, key, position), node)
+    places = _places(nodes, node, key, position)
+    return Side(nodes.trees, key, segment, start, size, *places, node, nodes.width + 1)
 
 
 def _productions(
@@ -265,7 +268,7 @@ def _add_pairs(
         order = argsort(level)
         child = take(child, order)
         parent = take(base, take(a.above, take(x, child))).add_(take(b.above, take(y, child)))
-        sizes = [size for size in torch.bincount(level).tolist() if size]
+        sizes = [size for size in count_values(level, a.levels).tolist() if size]
         steps = (cells.split_with_sizes(sizes) for cells in (child.add_(before), parent))
         for below, above in zip(*steps, strict=True):
             scores.index_add_(0, above, torch.logaddexp(take(scores, below), zero))

@@ -149,7 +149,11 @@ def set_notes(sets: Sequence[JudgedSet]) -> list[str]:
 
 
 def sets_json(sets: Sequence[JudgedSet]) -> list[dict[str, Any]]:
-    """Return name, human score, references and systems of judged sets for JSON."""
+    """Return name, human score, references and systems of judged sets for JSON.
+
+    Args:
+        sets: Judged sets; those whose references have no names are left out.
+    """
     return [
         {
             "name": own.name,
@@ -159,6 +163,7 @@ def sets_json(sets: Sequence[JudgedSet]) -> list[dict[str, Any]]:
             "human_outputs_left_out": list(own.human_outputs),
         }
         for own in sets
+        if own.references
     ]
 
 
@@ -192,7 +197,9 @@ def wmt_table_json(table: WMTTable) -> dict[str, Any]:
     def tests(task: Task) -> dict[str, Any]:
         if not table.clustered:
             return {}
-        return {"clusters": task.clusters(), "p": task.found.p(two_sided=False).tolist()}
+        found = {"clusters": task.clusters(), "p": task.found.p(two_sided=False).tolist()}
+        draws = task.found.draws
+        return found if draws is None else found | {"permutations": draws.tolist()}
 
     return {
         "metrics": table.metrics,

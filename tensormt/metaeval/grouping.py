@@ -22,7 +22,6 @@ import torch
 from torch import Tensor
 
 from tensormt.errors import TensorMTError
-from tensormt.kernels.backend import on_cpu
 from tensormt.kernels.kendall import round_for_ties
 from tensormt.metaeval import pairs
 from tensormt.metaeval.calibration import calibrated_accuracy
@@ -201,8 +200,9 @@ def document_means(scores: Tensor, documents: Tensor, count: int) -> Tensor:
     >>> document_means(torch.tensor([1.0, 3.0, 5.0]), torch.tensor([0, 0, 1]), 2).tolist()
     [2.0, 5.0]
     """
-    # On other devices indexing itself raises, without a synchronization here.
-    inside = not on_cpu(documents) or bool(((documents >= 0) & (documents < count)).all())
+    # On a CUDA device a number out of range would make the device unusable for the whole process:
+    # one synchronization.
+    inside = bool(((documents >= 0) & (documents < count)).all())
     if documents.shape != scores.shape[-1:] or not inside:
         raise TensorMTError(
             f"documents of shape {list(documents.shape)} for scores of shape {list(scores.shape)}:"

@@ -49,6 +49,8 @@ class PairwisePermutation:
     Args:
         values: Statistic of each metric, float64 [X].
         null: Differences of R permutations, float64 [R,X,X]: first (row) minus second (column).
+        draws: How many of the permutations were computed for each pair, from the first, int64
+            [X,X]; None: all.
 
     >>> found = PairwisePermutation(torch.tensor([0.5, 0.3]), torch.zeros(9, 2, 2))
     >>> found.p()
@@ -58,6 +60,7 @@ class PairwisePermutation:
 
     values: Tensor
     null: Tensor
+    draws: Tensor | None = None
 
     @classmethod
     def from_upper(cls, values: Tensor, upper: Tensor) -> "PairwisePermutation":
@@ -75,7 +78,7 @@ class PairwisePermutation:
 
     def p(self, two_sided: bool = True) -> Tensor:
         """Return p-values, float64 [X,X]; one-sided: that the first metric (row) is better."""
-        return p_value(self.null, self.differences(), two_sided)
+        return p_value(self.null, self.differences(), two_sided, self.draws)
 
     def expand(self, places: Sequence[int], count: int) -> "PairwisePermutation":
         """Return the result for more metrics, of which only some were tested.
@@ -175,6 +178,7 @@ def pairwise_permutation_tables(
     *,
     resamples: int = 1000,
     seed: int = 12345,
+    wanted: Tensor | None = None,
 ) -> PairwisePermutation:
     """Test all pairs of metrics with any statistic of tables, computed for each permutation.
 
@@ -186,10 +190,13 @@ def pairwise_permutation_tables(
         cells: Number of cells that the statistic holds for each permutation; None: S × N.
         resamples: Number of permutations.
         seed: Seed of the random numbers.
+        wanted: Which pairs are tested, bool [X,X]; None: all. The differences of others are 0.
     """
     values = torch.stack([statistic(human, own) for own in metrics])
     upper = values.new_zeros((resamples, len(metrics), len(metrics)))
     for a, b in combinations(range(len(metrics)), 2):
+        if wanted is not None and not bool(wanted[a, b]):
+            continue
         sides = human, metrics[a], metrics[b]
         upper[:, a, b] = permuted_differences(*sides, statistic, units, resamples, seed, cells)[1]
     return PairwisePermutation.from_upper(values, upper)
@@ -336,11 +343,13 @@ def _sums_of_pairs(
         share = used.to(torch.float64)
         if grouping != "pooled":
             share = share / used.sum(dim=-1, keepdim=True).clamp(min=1)
-        terms = right * (share / share.sum())
-        # Rounding errors of the sum must not lead above 1.
-        return _Sums(
-            terms.flatten(1)[:, None, :, None], lambda sums: sums[..., 0, 0].clamp(max=1.0)
-        )
+        total = share.sum()
+
+        def accuracy(sums: Tensor) -> Tensor:
+            # Rounding errors of the sum must not lead above 1; without a pair there is no value.
+            return sums[..., 0, 0].clamp(max=1.0).masked_fill(total == 0, torch.nan)
+
+        return _Sums((right * (share / total)).flatten(1)[:, None, :, None], accuracy)
     product = by_human.sign() * (x[..., i] - x[..., j]).sign()
     human_tie, metric_tie = by_human == 0, x[..., i] == x[..., j]
     kinds = (

@@ -205,7 +205,9 @@ def swaps_of_shape(
         yield torch.rand((size, *shape), generator=random, device=device) < 0.5
 
 
-def p_value(null: Tensor, observed: Tensor, two_sided: bool = True) -> Tensor:
+def p_value(
+    null: Tensor, observed: Tensor, two_sided: bool = True, draws: Tensor | None = None
+) -> Tensor:
     """Compute the share of permutations that are at least as large as the observed difference.
 
     Args:
@@ -213,6 +215,7 @@ def p_value(null: Tensor, observed: Tensor, two_sided: bool = True) -> Tensor:
         observed: Observed differences [...], which count as one more permutation. Permutations that
             equal them up to rounding count, and so do permutations without a value (NaN).
         two_sided: Whether absolute differences are compared.
+        draws: How many of the permutations count, from the first, int64 [...]; None: all.
 
     Returns:
         float64 [...]; NaN where there is no observed difference.
@@ -223,7 +226,12 @@ def p_value(null: Tensor, observed: Tensor, two_sided: bool = True) -> Tensor:
     if two_sided:
         null, observed = null.abs(), observed.abs()
     as_large = (null >= observed - TOLERANCE) | null.isnan()
-    p = (as_large.sum(dim=0) + 1).to(torch.float64) / (len(null) + 1)
+    count: Tensor | int = len(null)
+    if draws is not None:
+        places = torch.arange(len(null), device=null.device)
+        as_large &= places.view(-1, *[1] * draws.dim()) < draws
+        count = draws
+    p = (as_large.sum(dim=0) + 1).to(torch.float64) / (count + 1)
     return p.masked_fill(observed.isnan(), torch.nan)
 
 

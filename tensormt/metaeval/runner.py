@@ -74,6 +74,10 @@ class MetaEvaluation:
         judged = self.judged
         if self.statistic == SPA:
             tables, permutations = (judged.human, scores.segments), self.config.spa_permutations
+            if len(judged.human) < 2:
+                drawn = systems if systems is not None else segments
+                shape = () if drawn is None else drawn.shape[:1]
+                return judged.human.new_full(shape, torch.nan, dtype=torch.float64)
             if systems is None and segments is None:
                 return soft_pairwise_accuracy(*tables, permutations=permutations)
             return spa_resampled(*tables, systems, segments, permutations=permutations)
@@ -150,18 +154,28 @@ class MetaEvaluation:
         groups, items = group(human, self.config.grouping).shape
         return max(1, groups * items * (items - 1) // 2)
 
-    def pairwise_permutation(self, metrics: Sequence[Scores]) -> PairwisePermutation:
-        """Test all pairs of metrics by permutation; metrics without scores at the level are NaN."""
+    def pairwise_permutation(
+        self, metrics: Sequence[Scores], first: int = 0, wanted: Tensor | None = None
+    ) -> PairwisePermutation:
+        """Test all pairs of metrics by permutation; metrics without scores at the level are NaN.
+
+        Args:
+            metrics: Scores of X metrics.
+            first: For SPA, number of permutations that are left out, because they are known.
+            wanted: For SPA, which pairs are tested, bool [X,X]; None: all.
+        """
         by_segment = self.statistic == SPA or self.level == "mean"
         tables = [own.segments if by_segment else self._tables(own)[1] for own in metrics]
         kept = [k for k, table in enumerate(tables) if not bool(table.isnan().all())]
-        if len(kept) == len(metrics):
-            return self._permutation(metrics)
-        if not kept:
-            return PairwisePermutation.empty().expand(kept, len(metrics))
-        return self._permutation([metrics[k] for k in kept]).expand(kept, len(metrics))
+        if not kept or (self.statistic == SPA and len(self.judged.human) < 2):
+            return PairwisePermutation.empty().expand([], len(metrics))
+        part = None if wanted is None else wanted[kept][:, kept]
+        found = self._permutation([metrics[k] for k in kept], first, part)
+        return found if len(kept) == len(metrics) else found.expand(kept, len(metrics))
 
-    def _permutation(self, metrics: Sequence[Scores]) -> PairwisePermutation:
+    def _permutation(
+        self, metrics: Sequence[Scores], first: int, wanted: Tensor | None
+    ) -> PairwisePermutation:
         """Test all pairs of metrics, all of which have scores at the level."""
         config, human = self.config, self.judged.human
         resampling = {"resamples": config.permutations, "seed": config.seed}
@@ -170,7 +184,13 @@ class MetaEvaluation:
         if self.statistic == SPA:
             tables = torch.stack([scores.segments for scores in metrics])
             return pairwise_permutation_spa(
-                human, tables, units or "both", config.spa_permutations, **resampling
+                human,
+                tables,
+                units or "both",
+                config.spa_permutations,
+                first=first,
+                wanted=wanted,
+                **resampling,
             )
         if self.level == "mean" and units not in (None, "systems"):
             tables = torch.stack([scores.segments for scores in metrics])
@@ -180,7 +200,12 @@ class MetaEvaluation:
                 return correlate_systems(*sides, self.statistic, least_gap=config.least_gap)
 
             return pairwise_permutation_tables(
-                human, tables, of_means, units or "both", **resampling
+                human,
+                tables,
+                of_means,
+                units or "both",
+                resamples=config.permutations,
+                seed=config.seed,
             )
         sides = [self._tables(scores) for scores in metrics]
         return pairwise_permutation(

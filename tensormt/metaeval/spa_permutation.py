@@ -42,8 +42,10 @@ def pairwise_permutation_spa(
     *,
     resamples: int = 1000,
     seed: int = 12345,
+    first: int = 0,
+    wanted: Tensor | None = None,
 ) -> PairwisePermutation:
-    """Test all pairs of metrics for a difference in soft pairwise accuracy.
+    """Test pairs of metrics for a difference in soft pairwise accuracy.
 
     An output counts if it has a human score and scores by both metrics.
 
@@ -54,9 +56,12 @@ def pairwise_permutation_spa(
         permutations: Number of sign changes within SPA; 0: the normal approximation.
         resamples: Number of permutations of the test.
         seed: Seed of the random numbers.
+        first: Number of permutations that are left out, because they are already known.
+        wanted: Which pairs are tested, bool [X,X] (symmetric); None: all. The differences of
+            others are 0.
 
     Returns:
-        The SPA of each metric and the differences of the permutations.
+        The SPA of each metric and the differences of the permutations from `first` on.
 
     Raises:
         TensorMTError: If the units are unknown or there are fewer than 2 systems.
@@ -74,7 +79,7 @@ def pairwise_permutation_spa(
     rectangular = bool((present == (rows[:, None] & columns)).all())
     if not rectangular or int(rows.sum()) < 2:
         cells = len(human) * max(human.shape[1], len(human) * permutations)
-        return pairwise_permutation_tables(
+        found = pairwise_permutation_tables(
             human,
             metrics,
             lambda _, own: spa_of(own),
@@ -82,7 +87,9 @@ def pairwise_permutation_spa(
             cells,
             resamples=resamples,
             seed=seed,
+            wanted=wanted,
         )
+        return PairwisePermutation(found.values, found.null[first:])
 
     def scored(table: Tensor) -> Tensor:
         """Drop systems and segments without scores; an axis of size 1 applies to all of them."""
@@ -100,17 +107,26 @@ def pairwise_permutation_spa(
     def spa(reduced: Tensor) -> Tensor:
         return 1 - (expected - p_values(reduced)).abs().mean(dim=-1)
 
-    cells = CACHE_SHARE * len(human) * count * max(human.shape[1], permutations)
-    parts = []
+    pairs = torch.ones((count, count), dtype=torch.bool) if wanted is None else wanted.cpu()
+    pairs = pairs.triu(diagonal=1)
+    used = (pairs.any(dim=0) | pairs.any(dim=1)).nonzero()[:, 0].tolist()
+    place = {k: n for n, k in enumerate(used)}
+    upper = total.new_zeros((resamples - first, count, count), dtype=torch.float64)
+    cells = CACHE_SHARE * len(human) * max(1, len(used)) * max(human.shape[1], permutations)
+    stop = -first
     for swap in random_swaps(human, units, resamples, cells, seed):
-        moved = reduce(scored(swap)[:, None].to(tables.dtype) * tables)  # [r,X,S,K]
-        upper = total.new_zeros((len(swap), count, count), dtype=torch.float64)
-        for a in range(count - 1):
-            change = moved[:, a + 1 :] - moved[:, a : a + 1]
-            upper[:, a, a + 1 :] = spa(total[a] + change) - spa(total[a + 1 :] - change)
-        parts.append(upper)
+        start, stop = stop, stop + len(swap)
+        if stop > 0:
+            swap = swap[max(0, -start) :]
+            part = upper[max(0, start) : stop]
+            moved = reduce(scored(swap)[:, None].to(tables.dtype) * tables[used])  # [r,x,S,K]
+            for a in used:
+                others = pairs[a].nonzero()[:, 0].tolist()
+                if others:
+                    change = moved[:, [place[b] for b in others]] - moved[:, [place[a]]]
+                    part[:, a, others] = spa(total[a] + change) - spa(total[others] - change)
     values = torch.stack([spa_of(own) for own in metrics])
-    return PairwisePermutation.from_upper(values, torch.cat(parts))
+    return PairwisePermutation.from_upper(values, upper)
 
 
 def _reduction(

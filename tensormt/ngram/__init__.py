@@ -8,5 +8,6 @@ from tensormt.ngram.bleu import BLEU
 from tensormt.ngram.bm import BM, BMA
 from tensormt.ngram.chrf import ChrF
 from tensormt.ngram.nist import NIST, NM
+from tensormt.ngram.offtarget import OffTarget
 
-__all__ = ["BLEU", "BM", "BMA", "NIST", "NM", "ChrF"]
+__all__ = ["BLEU", "BM", "BMA", "NIST", "NM", "ChrF", "OffTarget"]

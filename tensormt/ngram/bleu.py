@@ -157,7 +157,7 @@ class BLEU(NgramMetric):
     100.0
     """
 
-    name: ClassVar[str] = "BLEU"
+    name = "BLEU"
     summary: ClassVar[str] = "BLEU with sacrebleu's numbers, 0 to 100"
     digits: ClassVar[int] = 2  # as sacrebleu prints it
     scale: ClassVar[float | None] = 100.0

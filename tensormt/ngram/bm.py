@@ -40,7 +40,7 @@ class BM(WeightedMatches, TestSetMetric):
         counts: N-gram counts of the test set; needed for `weighting="zipf"` only.
     """
 
-    name: ClassVar[str] = "BM"
+    name = "BM"
     summary: ClassVar[str] = "BLEU with matches weighted by what several references share"
 
     def __init__(
@@ -100,7 +100,7 @@ class BM(WeightedMatches, TestSetMetric):
 class BMA(BM):
     """BM with the arithmetic mean over the orders, as NIST takes it."""
 
-    name: ClassVar[str] = "BMA"
+    name = "BMA"
     summary: ClassVar[str] = "BM with the arithmetic mean over the orders"
 
     def _mean(self, precision: Any) -> Any:

@@ -63,7 +63,7 @@ class ChrF(NgramMetric):
     67.23
     """
 
-    name: ClassVar[str] = "chrF"
+    name = "chrF"
     summary: ClassVar[str] = "chrF and chrF++ with sacrebleu's numbers, 0 to 100"
     digits: ClassVar[int] = 2
     scale: ClassVar[float | None] = 100.0

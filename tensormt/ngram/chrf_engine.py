@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from tensormt.explanation import Explanation
-from tensormt.kernels.backend import argsort, ranges, take
+from tensormt.kernels.backend import argsort, at_a_time, ranges, take
 from tensormt.kernels.matches import Occurrences, items
 from tensormt.kernels.ngram_overlap import Sequences, shared_ngrams
 from tensormt.ngram.keys import occurrences
@@ -27,8 +27,9 @@ from tensormt.text.tokens import TokenBatch, dictionaries
 if TYPE_CHECKING:
     from tensormt.ngram.chrf import ChrF
 
-# symbols compared at a time: few enough for a CPU cache, enough to outweigh per-call overhead
-_SYMBOLS = 112_000
+# symbols compared at a time: few enough for a CPU cache, enough to outweigh per-call overhead; and
+# bytes of a symbol on other devices
+_SYMBOLS, _BYTES = 112_000, 128
 
 
 def statistics(metric: ChrF, batches: Sequence[TokenBatch]) -> Tensor:
@@ -174,10 +175,11 @@ def _parts(lengths: Tensor) -> Iterator[Tensor]:
     longest = lengths.amax(0)
     order = argsort(longest)
     sizes = longest[order].tolist()
+    most = at_a_time(lengths, _SYMBOLS, _BYTES)
     low = 0
     while low < len(sizes):
         cells = partial(_cells, low, lengths.shape[0], sizes)
-        high = low + max(bisect_right(range(low + 1, len(sizes) + 1), _SYMBOLS, key=cells), 1)
+        high = low + max(bisect_right(range(low + 1, len(sizes) + 1), most, key=cells), 1)
         yield order[low:high]
         low = high
 

@@ -23,7 +23,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from tensormt.errors import TensorMTError
-from tensormt.kernels.backend import nonzero
+from tensormt.kernels.backend import nonzero, running_sum
 from tensormt.kernels.lengths import closest
 from tensormt.kernels.ngrams import Order
 from tensormt.ngram.frequencies import Frequencies
@@ -199,7 +199,7 @@ class MatchTable:
         for number, value in enumerate(values, 1):
             # an n-gram that starts at i is in all prefixes of i + n tokens and more
             first = min(number, width)
-            sums.append(pad(value, (0, 0, first, width - first - value.shape[0])).cumsum(0))
+            sums.append(running_sum(pad(value, (0, 0, first, width - first - value.shape[0]))))
         return torch.stack(sums, -1).transpose(0, 1)
 
     def counted(self, table: Frequencies) -> list[Tensor]:

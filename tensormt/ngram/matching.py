@@ -7,12 +7,13 @@ counter. Both give the same numbers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 import torch
 from torch import Tensor
 
+from tensormt.errors import SegmentError
 from tensormt.kernels.backend import nonzero
 from tensormt.kernels.counts import occurrences
 from tensormt.kernels.length_buckets import columns, parts, tailed
@@ -22,6 +23,8 @@ from tensormt.ngram.keys import ngrams
 from tensormt.ngram.match_table import MatchTable
 from tensormt.ngram.references import References
 from tensormt.text.tokens import TokenBatch
+
+MAX_NGRAMS = 1 << 25  # n-grams of long segments at a time, about 50 bytes each
 
 
 class _Rows:
@@ -47,7 +50,9 @@ def matches(
     """
     tokens = tailed(refs.align(hyp))
     sizes = torch.maximum(hyp.lengths, refs.lengths.amax(0))
-    for rows, size in parts(sizes, len(refs), longest):
+    for rows, size in _affordable(
+        parts(sizes, len(refs), longest), sizes, (1 + len(refs)) * max_order, longest
+    ):
         lengths, starts = hyp.lengths[rows], hyp.starts[rows]
         if size > longest:
             found = _sorted(hyp[rows], [stream[rows] for stream in refs], max_order)
@@ -55,6 +60,29 @@ def matches(
             found = compare(columns(tokens, starts, lengths, 0), refs.columns(rows), max_order)
         hashes = partial(_hashes, hyp, starts, lengths)
         yield rows, MatchTable(found, lengths, _Rows(refs, rows), hashes)
+
+
+def _affordable(
+    found: Iterable[tuple[Tensor, int]], sizes: Tensor, each: int, longest: int
+) -> Iterator[tuple[Tensor, int]]:
+    """Split parts of long segments, so that memory for their n-grams suffices.
+
+    `each` is the number of n-grams for a token: of every order, in every text of the segment.
+    """
+    for rows, size in found:
+        if size <= longest or len(rows) * size * each <= MAX_NGRAMS:
+            yield rows, size
+            continue
+        for row in torch.split(rows, 1):
+            own = int(sizes[row])
+            if own * each > MAX_NGRAMS:
+                raise SegmentError(
+                    int(row) + 1,
+                    f"has {own:,} tokens with up to {own * each:,} n-grams, more than the "
+                    f"{MAX_NGRAMS:,} that are compared at once: choose a smaller max_order, or cut "
+                    "the segment",
+                )
+            yield row, own
 
 
 def joint_statistics(

@@ -48,7 +48,7 @@ class NIST(TestSetMetric):
         counts: N-gram counts of the test set; not needed for `info="segment"`.
     """
 
-    name: ClassVar[str] = "NIST"
+    name = "NIST"
     summary: ClassVar[str] = "NIST as mteval-v13a computes it"
     scale: ClassVar[float | None] = None
     info: str
@@ -116,7 +116,7 @@ class NM(WeightedMatches, NIST):
         counts: N-gram counts of the test set.
     """
 
-    name: ClassVar[str] = "NM"
+    name = "NM"
     summary: ClassVar[str] = "NIST with matches weighted by what several references share"
 
     def __init__(

@@ -295,8 +295,13 @@ def _connect(folder: Path | None, fingerprint: str, timeout: float) -> sqlite3.C
     name = hashlib.blake2b(fingerprint.encode(), digest_size=8).hexdigest()
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     path = folder / f"{name}.sqlite"
-    path.touch(mode=0o600)
-    path.chmod(0o600)  # also for files of older versions
+    # a link is not followed: what it leads to must be neither created nor changed
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    try:
+        if hasattr(os, "fchmod"):  # not on Windows
+            os.fchmod(handle, 0o600)  # also for files of older versions
+    finally:
+        os.close(handle)
     database = sqlite3.connect(path, timeout=timeout, check_same_thread=False)
     database.execute("PRAGMA journal_mode=WAL")
     database.execute("PRAGMA synchronous=NORMAL")

@@ -16,18 +16,19 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from tensormt.kernels.backend import nonzero, owners
+from tensormt.kernels.backend import at_a_time, nonzero, owners
+from tensormt.kernels.lstm import full_precision
 from tensormt.kernels.nodes import Nodes
 from tensormt.parser.char_features import CharFeatures
 from tensormt.parser.decode import Forest
-from tensormt.parser.encoder import embed, run_lstm
+from tensormt.parser.encoder import embed, flatten_weights, run_lstm
 from tensormt.parser.model import Settings, supar_encode
 from tensormt.parser.mst import spanning_heads
 from tensormt.parser.network import Lexicon, character_vectors
 from tensormt.trees.conllu import LATER
 
 LOW = -1e32
-ROWS = 256  # arcs per product, so that products fit into the CPU cache
+ROWS = 256  # arcs per product whose products fit into a CPU's cache
 
 
 def are_trees(heads: Tensor, lengths: Tensor) -> Tensor:
@@ -102,10 +103,14 @@ class DependencyNetwork:
     ) -> None:
         self.parser, self.device, self.settings, self.lang = parser, device, settings, lang
         self.model = model.to(device).eval()
+        if settings is not None:
+            flatten_weights(self.model)
         self.relations = list(dict.fromkeys((*relations, LATER)))
         self.table = relation_table(self.model).detach()
         self.features = None if settings is None else CharFeatures(settings)
 
+    @torch.inference_mode()
+    @full_precision()
     def lexicon(self, types: list[str]) -> Lexicon:
         """Compute ids and character vectors of word types; the last row is the root."""
         if self.features is None:
@@ -124,6 +129,7 @@ class DependencyNetwork:
         return run_lstm(self.model.encoder, x, lengths + 1)
 
     @torch.inference_mode()
+    @full_precision()
     def parse(self, lexicon: Lexicon, rows: Tensor, lengths: Tensor, mbr: bool = True) -> Forest:
         """Parse sentences: types int64 [B,T] (-1: padding), int64 [B] -> Forest of words."""
         x = self.vectors(lexicon, rows, lengths)
@@ -138,7 +144,8 @@ class DependencyNetwork:
             self.model.rel_mlp_d(x)[first + word + 1],
             self.model.rel_mlp_h(x)[first + above],
         )
-        pairs = zip(torch.split(left, ROWS), torch.split(right, ROWS), strict=True)
+        rows_at_a_time = at_a_time(left, ROWS, 8 * self.table.shape[1])
+        pairs = zip(*(torch.split(x, rows_at_a_time) for x in (left, right)), strict=True)
         relation = [relation_scores(self.table, d, h).argmax(-1) for d, h in pairs]
         return Forest(torch.cat(relation), above - 1, word, lengths)
 

@@ -18,6 +18,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from tensormt.kernels.lstm import flatten, lstm
+
 
 def reverse_index(lengths: Tensor, width: int) -> Tensor:
     """Return positions that reverse each row within its length: int64 [B] -> int64 [B,width].
@@ -36,14 +38,31 @@ def shared_mask(x: Tensor, p: float) -> Tensor:
 
 def run_cell(cell: nn.LSTMCell, x: Tensor, recurrent: float) -> Tensor:
     """Run one direction of one layer as a fused call: float [T,B,D] -> float [T,B,H]."""
-    zeros = x.new_zeros(1, x.shape[1], cell.hidden_size)
-    weight_hh = F.dropout(cell.weight_hh, recurrent, recurrent > 0.0)
-    weights = [cell.weight_ih, weight_hh, cell.bias_ih, cell.bias_hh]
-    out: Tensor = torch.lstm(x, (zeros, zeros), weights, True, 1, 0.0, False, False, False)[0]
-    return out
+    weights = _cell_weights(cell)
+    weights[1] = F.dropout(cell.weight_hh, recurrent, recurrent > 0.0)
+    return lstm(x, weights)
 
 
-def run_lstm(lstm: Any, x: Tensor, lengths: Tensor, recurrent: float = 0.0) -> Tensor:
+def _cell_weights(cell: nn.LSTMCell) -> list[Tensor]:
+    """The weights of one direction of one layer of the sentence encoder."""
+    return [cell.weight_ih, cell.weight_hh, cell.bias_ih, cell.bias_hh]
+
+
+def _character_weights(layer: nn.LSTM, suffix: str) -> list[Tensor]:
+    """The weights of one direction of the character LSTM; suffix "" or "_reverse"."""
+    names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+    return [getattr(layer, f"{name}_l0{suffix}") for name in names]
+
+
+def flatten_weights(model: Any) -> None:
+    """Store the weights of all LSTM calls of a model as cuDNN reads them, in place."""
+    for cell in (*model.encoder.f_cells, *model.encoder.b_cells):
+        flatten(_cell_weights(cell))
+    for suffix in ("", "_reverse"):
+        flatten(_character_weights(model.char_embed.lstm, suffix))
+
+
+def run_lstm(encoder: Any, x: Tensor, lengths: Tensor, recurrent: float = 0.0) -> Tensor:
     """Run all layers of a supar VariationalLSTM on padded rows: float [B,T,D] -> float [B,T,2H].
 
     Inside, time is the first dimension; each layer reads its input in both directions.
@@ -56,12 +75,12 @@ def run_lstm(lstm: Any, x: Tensor, lengths: Tensor, recurrent: float = 0.0) -> T
 
     x = x.transpose(0, 1).contiguous()
     back = turned(x)
-    for forward, backward in zip(lstm.f_cells, lstm.b_cells, strict=True):
-        if lstm.training:
-            mask = shared_mask(x, lstm.dropout)
+    for forward, backward in zip(encoder.f_cells, encoder.b_cells, strict=True):
+        if encoder.training:
+            mask = shared_mask(x, encoder.dropout)
             x, back = x * mask, back * mask
-        ahead = run_cell(forward, x, recurrent if lstm.training else 0.0)
-        behind = run_cell(backward, back, recurrent if lstm.training else 0.0)
+        ahead = run_cell(forward, x, recurrent if encoder.training else 0.0)
+        behind = run_cell(backward, back, recurrent if encoder.training else 0.0)
         x = torch.cat((ahead, turned(behind)), -1)
         back = torch.cat((turned(ahead), behind), -1)
     return x.transpose(0, 1)
@@ -72,15 +91,9 @@ def run_chars(chars: Any, types: Tensor) -> Tensor:
     lengths = types.ne(chars.pad_index).sum(-1)
     x = chars.embed(types)
     turn = reverse_index(lengths, types.shape[1])[:, :, None]
-    lstm = chars.lstm
-    zeros = x.new_zeros(1, x.shape[0], lstm.hidden_size)
     ends = []
     for suffix, row in (("", x), ("_reverse", x.gather(1, turn.expand_as(x)))):
-        weights = [
-            getattr(lstm, f"{name}_l0{suffix}")
-            for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
-        ]
-        out = torch.lstm(row, (zeros, zeros), weights, True, 1, 0.0, False, False, True)[0]
+        out = lstm(row, _character_weights(chars.lstm, suffix), batch_first=True)
         last = (lengths - 1).clamp(min=0)[:, None, None].expand(-1, 1, out.shape[-1])
         ends.append(out.gather(1, last).squeeze(1))
     result: Tensor = chars.projection(chars.dropout(torch.cat(ends, -1)))

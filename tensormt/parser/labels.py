@@ -14,10 +14,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from tensormt.kernels.backend import nonzero
+from tensormt.kernels.backend import at_a_time, nonzero
 from tensormt.parser.decode import Slots
 
-ROWS = 256  # spans per product, so that outer products fit into the CPU cache
+ROWS = 256  # spans per product whose outer products fit into a CPU's cache
 
 
 def label_scores(weight: Tensor, left: Tensor, right: Tensor) -> Tensor:
@@ -29,9 +29,10 @@ def label_scores(weight: Tensor, left: Tensor, right: Tensor) -> Tensor:
 
 def label_ids(label_set: Tensor, weight: Tensor, left: Tensor, right: Tensor) -> Tensor:
     """Find the best label of a set for each span: int64 [L], [L,D+1,D+1], [S,D] -> int64 [S]."""
+    rows = at_a_time(left, ROWS, 8 * (left.shape[1] + 1) ** 2)
     best = [
         label_scores(weight, x, y).argmax(-1)
-        for x, y in zip(torch.split(left, ROWS), torch.split(right, ROWS), strict=True)
+        for x, y in zip(torch.split(left, rows), torch.split(right, rows), strict=True)
     ]
     return label_set[torch.cat(best)]
 

@@ -13,8 +13,9 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from tensormt.kernels.charts import marginals
+from tensormt.kernels.lstm import full_precision
 from tensormt.parser.decode import Forest, LabelTable, best_slots, to_forest
-from tensormt.parser.encoder import encode, fenceposts, run_chars
+from tensormt.parser.encoder import encode, fenceposts, flatten_weights, run_chars
 from tensormt.parser.labels import SpanLabeler
 from tensormt.parser.model import Settings, supar_encode
 
@@ -92,6 +93,8 @@ class ConstituencyNetwork:
         self.parser, self.settings, self.device = parser, settings, device
         self.features = None if settings is None else WordFeatures(settings)
         self.model = parser.model.to(device).eval()
+        if settings is not None:
+            flatten_weights(self.model)
         labels = parser.transform.CHART.vocab.itos
         every = list(range(len(labels)))
         inside = set(settings["narrow"]) if settings is not None and tagged else None
@@ -106,6 +109,8 @@ class ConstituencyNetwork:
         self.weight = torch.cat([layer.linear.weight for layer in layers]).detach()
         self.bias = torch.cat([layer.linear.bias for layer in layers]).detach()
 
+    @torch.inference_mode()
+    @full_precision()
     def lexicon(self, types: list[str]) -> Lexicon:
         """Compute ids and character vectors of word types."""
         if self.features is None:
@@ -133,6 +138,7 @@ class ConstituencyNetwork:
         return self.model.span_attn(span_left, span_right), left, right
 
     @torch.inference_mode()
+    @full_precision()
     def parse(self, lexicon: Lexicon, rows: Tensor, lengths: Tensor, mbr: bool = True) -> Forest:
         """Parse sentences: types int64 [B,T] (-1: padding), int64 [B] -> Forest."""
         scores, left, right = self.heads(self.posts(lexicon, rows, lengths))

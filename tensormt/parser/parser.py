@@ -32,14 +32,14 @@ from tensormt.parser.language_check import LanguageCheck, check_code
 from tensormt.parser.network import ConstituencyNetwork
 from tensormt.text import sentences as splitting
 from tensormt.text.dictionary import Dictionary
-from tensormt.text.words import Words, letters_of
+from tensormt.text.words import Words, language_code, letters_of
 from tensormt.trees.batch import TreeBatch
 from tensormt.trees.conllu import LATER
 from tensormt.validation import boolean, integer, optional, validate
 
 AnyNetwork = ConstituencyNetwork | DependencyNetwork
 
-CUBIC = 10**8  # largest words³ of a batch: 130 MB for the probabilities of splits
+CUBIC = 10**8  # largest words³ of a batch on a CPU: 130 MB for the probabilities of splits
 DEFAULT = Path(__file__).with_name("english")
 LARGE = Path(__file__).with_name("english_large")
 UNIVERSAL = Path(__file__).with_name("ud")
@@ -210,7 +210,7 @@ class Parser:
     @property
     def batch_tokens(self) -> int:
         """Tokens per batch."""
-        return self._batch_tokens or (2500 if self.network.device.type == "cpu" else 10_000)
+        return self._batch_tokens or (2500 if self.network.device.type == "cpu" else 50_000)
 
     def __reduce__(self) -> Any:
         """Pickle the name only, if the parser was made by `load`."""
@@ -317,7 +317,8 @@ class Parser:
         order = argsort(lengths)
         starts = lengths.cumsum(0) - lengths
         parts, tokens = [], ids.to(device)
-        for members in _batches(order, lengths, self.batch_tokens):
+        cubic = CUBIC if device.type == "cpu" else 10 * CUBIC
+        for members in _batches(order, lengths, self.batch_tokens, cubic):
             sizes = lengths[members].to(device)
             place = torch.arange(int(lengths[members[-1]]), device=device)
             cells = starts[members].to(device)[:, None] + place
@@ -341,6 +342,8 @@ def _language(known: list[str], lang: str | None, path: Path) -> str:
         return known[0] if known else ""
     if lang not in known or lang is None:
         wanted = "a language" if lang is None else f"the language {lang!r}"
+        if (meant := language_code(lang or "")) in known:
+            wanted += f" (did you mean {meant}?)"
         raise TensorMTError(
             f"the parser {path.name} needs {wanted} among those of its training data: choose from "
             f"{', '.join(known)}, use another parser (docs/languages.md), or metrics without trees "
@@ -400,7 +403,7 @@ class _SegmentProgress:
         self.reported = share
 
 
-def _batches(order: Tensor, lengths: Tensor, budget: int) -> list[Tensor]:
+def _batches(order: Tensor, lengths: Tensor, budget: int, cubic: int = CUBIC) -> list[Tensor]:
     """Batches of sentences in ascending length, of about `budget` tokens with padding.
 
     Decoding is cubic in the length of a sentence, so batches of long ones are smaller.
@@ -409,7 +412,7 @@ def _batches(order: Tensor, lengths: Tensor, budget: int) -> list[Tensor]:
     bounds = [0]
     for i, size in enumerate(sizes):
         count = i + 1 - bounds[-1]
-        if count > 1 and (count * size > budget or count * size**3 > CUBIC):
+        if count > 1 and (count * size > budget or count * size**3 > cubic):
             bounds.append(i)
     bounds.append(len(sizes))
     return [order[a:b] for a, b in pairwise(bounds)]

@@ -9,7 +9,6 @@ the learning rate follows a cosine to zero.
 """
 
 import math
-import os
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -21,6 +20,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from tensormt.data.atomic_write import atomic_file
 from tensormt.parser import model as supar_model
 from tensormt.parser.batching import SpanBatch, SpanCorpus
 from tensormt.parser.checkpoint import dequantize, quantize
@@ -152,9 +152,8 @@ class Trainer(ABC):
             "history": self.history,
             "random": torch.get_rng_state(),
         }
-        temporary = self.folder / "checkpoint.pt.tmp"
-        torch.save(state, temporary)
-        os.replace(temporary, self.folder / "checkpoint.pt")
+        with atomic_file(self.folder / "checkpoint.pt") as file:
+            torch.save(state, file)
 
     def resume(self) -> bool:
         """Load the checkpoint of the folder; returns False if there is none."""

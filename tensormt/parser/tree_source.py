@@ -14,6 +14,7 @@ import torch
 
 from tensormt.errors import TensorMTError
 from tensormt.parser.cache import CachedParser, TreeMemory
+from tensormt.parser.language_check import check_code
 from tensormt.parser.parser import EMBEDDED
 from tensormt.parser.registry import TextParser, open_parser
 from tensormt.trees.sources import PreparsedTrees, TreeOptions, TreesAsText
@@ -43,6 +44,7 @@ def tree_source(
     Raises:
         TensorMTError: If the value is of another kind, or the parser cannot be opened.
     """
+    check_code(lang)
     if trees is None or isinstance(trees, TreesAsText | PreparsedTrees):
         return trees  # texts that are trees also give the tokens of other metrics
     if not needed:

@@ -77,24 +77,29 @@ def king_and_correlation(
 
 
 @check_inputs
-def human_ranked_first(tensors: SimilarityTensors, triples: str = "pairs") -> Tensor:
+def human_ranked_first(
+    tensors: SimilarityTensors, triples: str = "pairs", *, together: bool = False
+) -> Tensor:
     """Compute whether each human author has a higher QUEEN than all systems, for every metric set.
 
     Args:
         tensors: Similarities of all texts.
         triples: "pairs", "distinct" or "all"; see `measures`.
+        together: Whether only the set of all metrics is wanted, which may then be of any size.
 
     Returns:
-        bool [M,2**X].
+        bool [M,2**X]; [M,2] for all metrics together, in the last column.
 
     Raises:
-        TensorMTError: If there are more than 16 metrics or a case has too few models.
+        TensorMTError: If there are too many metrics (16 unless together) or a case has too few
+            models.
     """
-    check_sets(len(tensors.names))
+    if not together:
+        check_sets(len(tensors.names))
     masks = tensors.model_mask, tensors.peer_mask
     cases = check_cases(tensors.am, tensors.mm, triples, *masks, leave_one_out=True)
     peers, models = tensors.am.shape[1:3]
-    bins = cases.bins(together=False)
+    bins = cases.bins(together)
     by_human = torch.zeros((models, bins), dtype=torch.float64, device=tensors.am.device)
     by_peer = torch.zeros((peers, models, bins), dtype=torch.float64, device=tensors.am.device)
     for part in cases.chunks(king_cost(peers, bins)):

@@ -1,22 +1,20 @@
 """Bags of words: the texts of every test case as counts over the vocabulary of the case.
 
-A case has N texts (peers, then models). A term may be a word, a stem, a sentence, a source document
+A case has N texts (peers, then models). A term may be a word, a sentence, a source document
 or a key concept. Counts are dense over the small vocabulary of one case, so that all pairs of texts
 of all cases can be compared at once.
 """
 
 from collections.abc import Sequence
-from functools import lru_cache
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from tensormt.errors import TensorMTError
 from tensormt.kernels.backend import argsort, runs, sort
-from tensormt.qarla.stopwords import STOP_WORDS
 from tensormt.text.dictionary import Dictionary
 from tensormt.text.sentences import split_text
+from tensormt.text.stopwords import STOP_WORDS
 from tensormt.text.tokens import TokenBatch
 
 # texts[t][i] is text i of case t; None where a case has fewer texts.
@@ -30,23 +28,6 @@ def sentences(text: str) -> list[str]:
     ['It rained.', 'Nobody knew why.']
     """
     return [" ".join(sentence.split()) for sentence in split_text(text)]
-
-
-@lru_cache(maxsize=1 << 16)
-def stem(word: str) -> str:
-    """Return the stem of a word (Porter 1980); words of one or two letters are not changed.
-
-    >>> stem("relational")
-    'relat'
-    """
-    return word if len(word) < 3 else _stemmer().stem(word, to_lowercase=False)
-
-
-@lru_cache(maxsize=1)
-def _stemmer() -> Any:
-    from nltk.stem.porter import PorterStemmer
-
-    return PorterStemmer(mode=PorterStemmer.ORIGINAL_ALGORITHM)
 
 
 def term_counts(terms: Sequence[Sequence[Sequence[str]]]) -> Tensor:
@@ -73,15 +54,11 @@ def term_counts(terms: Sequence[Sequence[Sequence[str]]]) -> Tensor:
     return _counts(ids, owner, len(dictionary), len(terms), width)
 
 
-def word_counts(
-    texts: Texts, *, stop_words: bool = True, stems: bool = False, tokenize: str = "13a"
-) -> Tensor:
-    """Count the lower-cased words of every text, without punctuation.
+def content_counts(texts: Texts, *, tokenize: str = "13a") -> Tensor:
+    """Count the lower-cased words of every text, without punctuation and English function words.
 
     Args:
         texts: texts[t][i] is text i of case t, None if there is none.
-        stop_words: False leaves out English function words.
-        stems: Whether Porter stems are counted.
         tokenize: Name of the tokenizer.
 
     Returns:
@@ -90,28 +67,26 @@ def word_counts(
     Raises:
         TensorMTError: If cases have different numbers of texts.
 
-    >>> word_counts([["The cats sat.", "a cat"]], stop_words=False, stems=True).tolist()
-    [[[1, 1], [1, 0]]]
+    >>> content_counts([["The cats sat.", "a cat"]]).sum(dim=-1).tolist()
+    [[2, 1]]
     """
     width = _width(texts)
     batch = TokenBatch.from_text(
         [text for case in texts for text in case], tokenize=tokenize, lowercase=True
     )
     assert batch.dictionary is not None
-    words = batch.dictionary.strings
     kept = [
-        any(letter.isalnum() for letter in word) and (stop_words or word not in STOP_WORDS)
-        for word in words
+        any(letter.isalnum() for letter in word) and word not in STOP_WORDS
+        for word in batch.dictionary.strings
     ]
-    new, dictionary = Dictionary.encode([stem(word) if stems else word for word in words])
     owner = torch.repeat_interleave(batch.lengths)
     tokens = batch.tokens.to(torch.int64)
     real = torch.tensor(kept, dtype=torch.bool)[tokens]
-    return _counts(new[tokens[real]], owner[real], len(dictionary), len(texts), width)
+    return _counts(tokens[real], owner[real], len(kept), len(texts), width)
 
 
 def sentence_counts(texts: Texts) -> Tensor:
-    """Count the sentences of every text, int64 [T,N,V]; arguments as `word_counts`."""
+    """Count the sentences of every text, int64 [T,N,V]; as `content_counts`."""
     return term_counts([[sentences(text or "") for text in case] for case in texts])
 
 

@@ -1,4 +1,4 @@
-"""Test cases in chunks that fit into the cache, without padding for absent models.
+"""Test cases in chunks that fit into a CPU's cache, without padding for absent models.
 
 The work on a case grows with the cube of its number of models. In a set in which one case has 37
 models and most have 6, padding every case to 37 would be expensive. Cases are therefore sorted by
@@ -12,9 +12,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-# Numbers of int32 counters and of comparisons that are in memory at a time.
+from tensormt.kernels.backend import at_a_time
+
+# Numbers of int32 counters and of comparisons that are in a CPU's memory at a time, and the bytes
+# that each takes on other devices.
 COUNTERS = 1 << 20
 COMPARISONS = 1 << 18
+_BYTES = 32
 
 # Number of models of a case -> its counters and its comparisons.
 Cost = Callable[[int], tuple[int, int]]
@@ -67,7 +71,7 @@ class Cases:
         """Split the cases into chunks, given the cost of a case."""
         cases, width = self.models.shape
         if not self.ragged:
-            step = _step(cost(width))
+            step = self._step(cost(width))
             places = torch.arange(width, device=self.am.device)[None]
             for start in range(0, cases, step):
                 part = slice(start, start + step)
@@ -79,7 +83,7 @@ class Cases:
         sizes = counts[by_size].tolist()
         start = 0
         while start < cases:
-            step = _step(cost(sizes[start]))
+            step = self._step(cost(sizes[start]))
             ids = by_size[start : start + step]
             present = self.models[ids]
             # A stable sort moves the present models to the front and keeps their order.
@@ -94,7 +98,9 @@ class Cases:
             )
             start += step
 
-
-def _step(cost: tuple[int, int]) -> int:
-    """Return how many cases fit into a chunk, given the counters and comparisons of one."""
-    return max(1, min(COUNTERS // cost[0], COMPARISONS // cost[1]))
+    def _step(self, cost: tuple[int, int]) -> int:
+        """Return how many cases fit into a chunk, given the counters and comparisons of one."""
+        counters, comparisons = (
+            at_a_time(self.am, number, _BYTES) for number in (COUNTERS, COMPARISONS)
+        )
+        return max(1, min(counters // cost[0], comparisons // cost[1]))

@@ -2,7 +2,8 @@
 
 Measures are given by name. Those of the paper are
 
-    rouge1, rouge1-stem, rouge1-content, rouge1-content-stem   (stems; without stop words)
+    rouge1, rouge1-stem, rouge1-content, rouge1-content-stem   (recall by the metric `rouge`,
+                                                               of stems; without stop words)
     sentence-precision, sentence-recall, vector, vector-8      (any number: TruncatedVectModel_n)
 
 and every metric of the package can be used by its own name. DocSim and NICOS need annotations,
@@ -21,14 +22,20 @@ from tensormt.errors import TensorMTError
 from tensormt.evaluator import Evaluator
 from tensormt.qarla import bag_of_words, similarity
 from tensormt.qarla.similarity_tensors import SimilarityTensors
+from tensormt.registry import make
 from tensormt.segments import Segments
+
+# ROUGESim of the paper and its variants, as metrics of the package.
+ROUGE_MEASURES = {
+    "rouge1": "rouge:variant=1,balance=recall",
+    "rouge1-stem": "rouge:variant=1,balance=recall,stem=yes",
+    "rouge1-content": "rouge:variant=1,balance=recall,stop_words=no",
+    "rouge1-content-stem": "rouge:variant=1,balance=recall,stem=yes,stop_words=no",
+}
 
 # Measures of the paper; N is a number of terms.
 PAPER_MEASURES = (
-    "rouge1",
-    "rouge1-stem",
-    "rouge1-content",
-    "rouge1-content-stem",
+    *ROUGE_MEASURES,
     "sentence-precision",
     "sentence-recall",
     "vector",
@@ -70,14 +77,9 @@ class _CaseTexts:
         return torch.tensor([[text is not None for text in case] for case in self.texts])
 
     @cached_property
-    def words(self) -> Tensor:
-        """Counts of all words, int64 [T,N,V]."""
-        return bag_of_words.word_counts(self.texts)
-
-    @cached_property
     def content(self) -> Tensor:
         """Counts of the words that are not stop words, int64 [T,N,V]."""
-        return bag_of_words.word_counts(self.texts, stop_words=False)
+        return bag_of_words.content_counts(self.texts)
 
     @cached_property
     def sentences(self) -> Tensor:
@@ -85,16 +87,8 @@ class _CaseTexts:
         return bag_of_words.sentence_counts(self.texts)
 
     def similarities(self, name: str) -> Tensor:
-        """Compute a measure of the paper, float64 [T,N,N]."""
+        """Compute a measure of the paper other than ROUGE, float64 [T,N,N]."""
         measures: dict[str, Callable[[], Tensor]] = {
-            "rouge1": lambda: similarity.rouge1(self.words),
-            "rouge1-stem": lambda: similarity.rouge1(
-                bag_of_words.word_counts(self.texts, stems=True)
-            ),
-            "rouge1-content": lambda: similarity.rouge1(self.content),
-            "rouge1-content-stem": lambda: similarity.rouge1(
-                bag_of_words.word_counts(self.texts, stop_words=False, stems=True)
-            ),
             "sentence-precision": lambda: similarity.shared_per_reference(self.sentences),
             "sentence-recall": lambda: similarity.shared_per_candidate(self.sentences),
             "vector": lambda: similarity.vector_model(self.content),
@@ -128,6 +122,11 @@ def similarity_tensors_from_segments(
     check_measures(names)
     cases = _CaseTexts(segments)
     found = {} if evaluator is None else _metric_similarities(segments, evaluator)
+    rouge = {name: make(ROUGE_MEASURES[name]) for name in names if name in ROUGE_MEASURES}
+    if rouge:
+        trees = None if evaluator is None else evaluator.trees
+        device = None if evaluator is None else evaluator.device
+        found |= _metric_similarities(segments, Evaluator(rouge, trees, device))
     tables = {name: found[name] if name in found else cases.similarities(name) for name in names}
     return SimilarityTensors.from_tables(tables, cases.present, cases.peers)
 

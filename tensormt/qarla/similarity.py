@@ -3,15 +3,15 @@
 Each takes counts [T,N,V] of the texts of every case (see `bag_of_words`) and returns x(candidate i,
 reference j), float64 [T,N,N]:
 
-    rouge1                 Σ_w min(c_i(w), c_j(w)) / Σ_w c_j(w): ROUGE-1 recall with one model
     shared_per_reference   fragments in both / fragments of the reference  (SentencePrecision)
     shared_per_candidate   fragments in both / fragments of the candidate  (SentenceRecall, DocSim)
     vector_model           1 - |f_i - f_j| / √2 with relative frequencies f  (VectModelSim, NICOS)
     truncated_vector_model the same over the n most frequent terms of the reference
 
 As in the paper, SentencePrecision is divided by the size of the reference, and SentenceRecall by
-that of the contrastive (candidate) text. DocSim and key-concept overlap need annotations (source
-documents, concepts), which `bag_of_words.term_counts` takes as lists. QARLA is invariant under
+that of the contrastive (candidate) text. ROUGESim is the metric `rouge` (see `from_texts`). DocSim
+and key-concept overlap need annotations (source documents, concepts), which
+`bag_of_words.term_counts` takes as lists. QARLA is invariant under
 increasing functions of x, so "derived from the Euclidean distance" may be any decreasing function
 of it; this one is between 0 and 1. Terms as frequent as the n-th most frequent one all belong to
 the n most frequent terms. A text without terms has similarity 0 with every text.
@@ -34,26 +34,6 @@ def _by_cases(counts: Tensor, compare: Callable[[Tensor], Tensor]) -> Tensor:
     parts = [compare(counts[start : start + step]) for start in range(0, cases, step)]
     some = counts.sum(dim=-1) > 0
     return torch.cat(parts).masked_fill(~(some[:, :, None] & some[:, None, :]), 0.0)
-
-
-def rouge1(counts: Tensor) -> Tensor:
-    """Compute clipped unigram recall of text i with reference j.
-
-    Args:
-        counts: Counts of words, int64 [T,N,V].
-
-    Returns:
-        float64 [T,N,N].
-
-    >>> rouge1(torch.tensor([[[1, 1], [2, 0]]])).tolist()
-    [[[1.0, 0.5], [0.5, 1.0]]]
-    """
-
-    def compare(part: Tensor) -> Tensor:
-        shared = torch.minimum(part[:, :, None], part[:, None, :]).sum(dim=-1)
-        return shared / part.sum(dim=-1).to(torch.float64)[:, None, :]
-
-    return _by_cases(counts, compare)
 
 
 def shared_per_reference(counts: Tensor) -> Tensor:

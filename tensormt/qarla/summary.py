@@ -259,7 +259,7 @@ def _ranked_first(
     for metrics in [*sets, best.metrics] if len(best.metrics) > 1 else sets:
         name = "+".join(tensors.names[k] for k in metrics)
         chosen = tensors.take(metrics=metrics)
-        first[f"QUEEN({name})"] = human_ranked_first(chosen, options.triples)[:, -1]
+        first[f"QUEEN({name})"] = human_ranked_first(chosen, options.triples, together=True)[:, -1]
     return {name: f"{int(ranked.sum())}/{authors}" for name, ranked in first.items()}
 
 

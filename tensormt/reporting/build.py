@@ -30,10 +30,12 @@ from tensormt.reporting import overview
 from tensormt.reporting.collect import Collected, collect
 from tensormt.reporting.item_counts import Item, items_by_difference
 from tensormt.reporting.page import PackedBlocks, write_page
+from tensormt.reporting.report_path import ReportPath
 from tensormt.reporting.tree_panel import segment_cards
 from tensormt.resampling import SEED, resamples
 from tensormt.scoring import read_trees
-from tensormt.segments import Segments
+from tensormt.segments import Segments, check_sizes
+from tensormt.stored_scores import StoredInput
 from tensormt.trees.batch import TreeBatch
 from tensormt.validation import file_name, integer, on_device, optional, string, tensor_of, validate
 from tensormt.version import __version__
@@ -60,10 +62,11 @@ def report(
     *,
     trees: bool | tuple[Mapping[str, Lines], Sequence[Lines]] = False,
     docs: Sequence[str] | None = None,
+    sources: Sequence[str | None] | None = None,
     human: Mapping[str, Tensor] | None = None,
     trees_for: int | None = TREES_FOR,
     title: str = "tensormt report",
-) -> Path:
+) -> ReportPath:
     """Write a report that compares systems as an HTML file.
 
     Args:
@@ -76,12 +79,13 @@ def report(
         trees: True if all texts are bracketed trees; or the trees of the texts, as a pair of
             {system: N trees} and R streams of N trees. False: a parser makes the trees.
         docs: Document id of each segment.
+        sources: Source text of each segment; None: not known.
         human: Human scores by name, float64 [S,N]; NaN where there is no score.
         trees_for: Number of segments whose trees are shown; None: all.
         title: Title of the page.
 
     Returns:
-        The file.
+        The file; a notebook shows the report itself.
 
     Raises:
         TensorMTError: If the inputs do not align, a metric is unknown, or the file cannot be
@@ -96,7 +100,13 @@ def report(
         raise TensorMTError("hyps is {system: list of segments}: give at least one system")
     lines = {str(name): as_lines(own, f"hyps[{name!r}]") for name, own in hyps.items()}
     segments = Segments(lines, as_streams(refs), None if docs is None else as_names(docs, "docs"))
-    segments = replace(segments, human=_human(human or {}, len(lines), len(segments)))
+    segments = replace(
+        segments,
+        human=_human(human or {}, len(lines), len(segments)),
+        sources=None if sources is None else as_lines(sources, "sources"),
+    )
+    if segments.sources is not None:
+        check_sizes({"the list of sources": len(segments.sources), "reference 1": len(segments)})
     evaluator = Evaluator(metrics, read_trees(trees, segments, parser), device)
     return build(collect(evaluator, segments), path, trees_for, title)
 
@@ -121,7 +131,7 @@ def build(
     trees_for: int | None = TREES_FOR,
     title: str = "tensormt report",
     progress: Callable[[str], object] = lambda step: None,
-) -> Path:
+) -> ReportPath:
     """Write the report of collected data.
 
     Args:
@@ -148,11 +158,14 @@ def build(
             "digits": metric.digits,
             "higher": metric.higher_is_better,
             "signature": signatures[name],
+            "stored": isinstance(metric.reads, StoredInput),
+            "summary": metric.summary,
             "columns": [packed.array(row, "f4") for row in scores[name]],
             **totals[name],
         }
         for name, metric in collected.evaluator.metrics.items()
     ]
+    human = collected.corpus.human
     progress("buckets")
     buckets = overview.buckets(collected)
     for partition in buckets:
@@ -167,7 +180,9 @@ def build(
         "refs": [packed.texts(lines) for lines in collected.refs],
         "hyps": [packed.texts(lines) for lines in collected.hyps],
         "docs": None if collected.docs is None else packed.texts(collected.docs),
+        "sources": _sources(collected, packed),
         "metrics": metrics,
+        "human": [_human_column(name, table, packed) for name, table in human.items()],
         "samples": resamples(len(collected.systems), collected.segments),
         "seed": SEED,
         "bucketSamples": overview.BUCKET_SAMPLES,
@@ -193,7 +208,21 @@ def build(
         for name, (matches, *_) in collected.explain([0]).items()
     ]
     write_page(out, title, meta, packed)
-    return Path(path)
+    return ReportPath(path)
+
+
+def _sources(collected: Collected, packed: PackedBlocks) -> dict[str, Any] | None:
+    """Pack the source texts; None if no segment has one."""
+    sources = collected.corpus.sources
+    return packed.texts([text or "" for text in sources]) if sources and any(sources) else None
+
+
+def _human_column(name: str, table: np.ndarray, packed: PackedBlocks) -> dict[str, Any]:
+    """Pack human scores [S,N], with as many digits as tell them apart, two at most."""
+    known = table[~np.isnan(table)]
+    digits = next((d for d in (0, 1) if np.array_equal(np.round(known, d), known)), 2)
+    columns = [packed.array(row, "f4") for row in table]
+    return {"name": name, "digits": digits, "higher": True, "columns": columns}
 
 
 def _items(items: list[Item], packed: PackedBlocks) -> list[dict[str, Any]]:

@@ -12,12 +12,14 @@ function ticks(low, high, count) {
   return found;
 }
 
-const tick = (value) => String(Number(value.toPrecision(6))).replace('-', '−');
+const tick = (value) => minus(String(Number(value.toPrecision(6))));
+// a title that fits: with the names of systems, else with A and B, else cut
+const fitted = (width, ...titles) => { const most = Math.floor(width / 6.2), found = titles.find((title) => [...title].length <= most) ?? titles.at(-1); return [...found].length > most ? [...found].slice(0, most - 1).join('') + '…' : found; };
 
 function range(values) {
   let low = Infinity, high = -Infinity;
   for (const value of values) { if (value < low) low = value; if (value > high) high = value; }
-  return low <= high ? [low, high === low ? low + 1e-9 : high] : [0, 1];
+  return low <= high ? [low, high === low ? low + 1 : high] : [0, 1];
 }
 
 // as wide as there is room, so that letters keep their size in a narrow window
@@ -39,12 +41,13 @@ async function drawHistogram() {
     const colour = alone() || Math.abs(at) < (high - low) / bins / 2 ? 'even' : sideOf(at, metric);
     svg.append(make('svg:rect', { x: from + 0.5, y: y(count), width: (width - left - right) / bins - 1, height: height - bottom - y(count), class: 'bin ' + colour }));
   });
-  for (const value of ticks(low, high, width < 420 ? 4 : 6))
+  for (const value of ticks(low, high, width < 420 ? 5 : 6))
     svg.append(make('svg:text', { x: x(value), y: height - bottom + 16, 'text-anchor': 'middle' }, tick(value)));
   for (const value of ticks(0, most, 4).filter(Number.isInteger))
     svg.append(make('svg:text', { x: left - 5, y: y(value) + 4, 'text-anchor': 'end' }, whole(value)));
   svg.append(make('svg:line', { x1: left, x2: width - right, y1: height - bottom, y2: height - bottom, class: 'axis' }));
-  svg.append(make('svg:text', { x: (left + width) / 2, y: height - 8, 'text-anchor': 'middle' }, `${title} (segment scores, n = ${whole(n)})`));
+  const about = `(segment scores, n = ${whole(n)})`;
+  svg.append(make('svg:text', { x: width / 2, y: height - 8, 'text-anchor': 'middle', class: 'title' }, fitted(width, `${title} ${about}`, `${metric.name}${alone() ? '' : ': A − B'} ${about}`, about), make('svg:title', {}, title)));
   const shade = make('svg:rect', { y: 8, height: height - bottom - 8, class: 'brush' });
   svg.append(shade);
   const drawBrush = () => {
@@ -62,7 +65,7 @@ async function drawHistogram() {
     const now = at(event), tiny = Math.abs(now - start) < (high - low) / 200, [lo, hi] = [Math.min(start, now), Math.max(start, now)];
     start = null;
     state.lo = state.hi = undefined;
-    set(tiny ? { lo: null, hi: null } : { lo, hi });
+    set(tiny ? { lo: null, hi: null } : { lo: Number(lo.toPrecision(4)), hi: Number(hi.toPrecision(4)) });
   });
   const edge = (key, label, other) => make('label', {}, label + ' ', make('input', { type: 'number', step: 'any', id: 'edge-' + key, value: state[key] ?? '', onchange: (event) => {
     const value = event.target.value === '' ? null : Number(event.target.value);
@@ -85,7 +88,7 @@ async function drawScatter() {
   const [xs, ys] = await Promise.all([differences(state.x), differences(state.y)]);
   const width = roomIn('scatter', 520), height = 220, left = 60, right = 10, bottom = 44, ratio = 2;
   const wider = ([low, high]) => [low - (high - low) * 0.03, high + (high - low) * 0.03];
-  const spanX = wider(range(xs)), spanY = wider(range(ys)), ticksX = ticks(...spanX, width < 420 ? 4 : 6), ticksY = ticks(...spanY, 4);
+  const spanX = wider(range(xs)), spanY = wider(range(ys)), ticksX = ticks(...spanX, width < 420 ? 5 : 6), ticksY = ticks(...spanY, 4);
   const x = scale(...spanX, left + 4, width - right), y = scale(...spanY, height - bottom - 4, 12);
   const canvas = make('canvas', { width: width * ratio, height: height * ratio, class: 'chart' });
   const pen = canvas.getContext('2d'), style = getComputedStyle(document.documentElement);
@@ -117,7 +120,7 @@ async function drawScatter() {
   pen.translate(12, (height - bottom) / 2);
   pen.rotate(-Math.PI / 2);
   pen.textAlign = 'center';
-  pen.fillText(my.name + what, 0, 0);
+  pen.fillText(fitted(height - bottom, my.name + what, my.name), 0, 0);
   pen.restore();
   const nearest = (event) => {
     const box = canvas.getBoundingClientRect(), px = ((event.clientX - box.left) / box.width) * width, py = ((event.clientY - box.top) / box.height) * height;

@@ -28,6 +28,7 @@ from tensormt.prepared import PreparedTexts
 from tensormt.reporting.explained import CHUNK
 from tensormt.segments import Segments
 from tensormt.statistics import Statistics
+from tensormt.trees.batch import TreeBatch
 
 _MAX_CHARACTER_OUTPUTS = 20_000  # with more outputs, character n-grams are not counted
 _MIN_CHARACTERS = 3  # shorter character n-grams are not counted
@@ -179,6 +180,10 @@ class Collected:
             for matches in _explain(self.evaluator, texts, name) or ():
                 found.setdefault(matches.name, []).append(matches)
         return found
+
+    def trees(self, segments: Sequence[int]) -> list[TreeBatch]:
+        """Return the trees of some segments, of every system and then of every reference."""
+        return self.evaluator.prepare(self.corpus[segments]).tree_batches()
 
 
 def _explain(evaluator: Evaluator, texts: PreparedTexts, name: str) -> list[MetricMatches] | None:

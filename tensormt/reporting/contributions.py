@@ -109,8 +109,8 @@ def _sum(values: Iterable[float | None], weight: float = 1.0) -> float | None:
 def order_values(metric: Metric[Any], statistics: Tensor, found: Explanation) -> Tensor | None:
     """Compute what the matches of each order add to segment scores.
 
-    Orders that the statistics count together share their contribution by their numbers of matches;
-    where all matches add the same (`found.evenly`), they share the score.
+    Orders that the statistics count together share their contribution by their numbers of matches,
+    and so do all orders where every match of a segment adds the same (`Explanation.evenly`).
 
     Args:
         metric: The metric.
@@ -122,14 +122,15 @@ def order_values(metric: Metric[Any], statistics: Tensor, found: Explanation) ->
         if it is not known: an error rate, statistics that do not count matches, or more than 8
         orders.
     """
-    if found.edits or found.items is None:
+    items = found.items
+    if items is None or found.edits:
         return None
-    items, size = found.items, 1 + len(found.columns)
-    rows = items.hyp.segment[items.counted] * size + items.hyp.order[items.counted]
+    size = 1 + len(found.columns)
+    rows = (items.hyp.segment * size + items.hyp.order)[items.counted].to(statistics.device)
     counts = torch.bincount(rows, minlength=len(statistics) * size).view(-1, size).double()
     if found.evenly:
-        scores = metric.score(statistics, segment=True)
-        return counts * (scores / counts.sum(1).clamp(min=1))[:, None]
+        score = metric.score(statistics, segment=True)
+        return counts * (score / counts.sum(1).clamp(min=1))[:, None]
     groups = list(dict.fromkeys(tuple(columns) for columns in found.columns if columns))
     values = shapley_values(metric, statistics, groups)
     if values is None:

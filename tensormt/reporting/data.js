@@ -69,20 +69,21 @@ function tip(text, event) {
 // --- numbers
 let meta;
 const metricOf = (k) => meta.metrics[k];
+const minus = (text) => text.replaceAll('-', '−');
 function show(value, metric, sign = false) {
   if (value === null || value === undefined || Number.isNaN(value)) return '–';
   const size = Math.abs(value), tiny = size && size < 1e-3 && metric.digits >= 4;
   const text = tiny ? value.toExponential(2) : value.toFixed(metric.digits);
-  return (sign && value > 0 ? '+' : '') + text.replace('-', '−');
+  return (sign && value > 0 ? '+' : '') + minus(text);
 }
 // a difference as a gain: of error rates, less is better
 const gain = (difference, metric) => (metric.higher ? difference : -difference);
 const sideOf = (difference, metric) => (gain(difference, metric) > 0 ? 'plus' : gain(difference, metric) < 0 ? 'minus' : '');
-const showP = (p) => (p < 0.001 ? '< 0.001' : '= ' + p.toFixed(3));
+const showP = (p) => (p < 0.00005 ? '< 0.0001' : '= ' + p.toFixed(4)); // as tensormt compare prints it
 const whole = (value) => value.toLocaleString('en');
 
 // --- state: what is chosen, kept in the address behind the #
-const START = { m: 0, a: 0, b: 1, sort: 'd', up: 0, q: '', seg: -1, lo: null, hi: null, way: 0, bucket: -1, group: 0, item: -1, d: 0, ref: -1, x: 0, y: 1, view: -1, theme: '' };
+const START = { m: 0, a: 0, b: 1, sort: 'd', up: 0, q: '', seg: -1, lo: null, hi: null, way: 0, bucket: -1, group: 0, item: -1, d: 0, ref: -1, x: 0, y: 1, view: -1, zoom: 0, draw: '', rank: '', theme: '' };
 const state = { ...START };
 const listeners = [];
 function readHash() {
@@ -110,7 +111,9 @@ function checkState() {
   within('x', meta.metrics.length, 0);
   within('y', meta.metrics.length, Math.min(1, meta.metrics.length - 1));
   within('view', meta.views.length, -1);
+  if (state.rank !== 'count') state.rank = '';
   within('d', 1e6, 0);
+  if (!(state.zoom === -1 || (state.zoom > 0 && state.zoom <= 3))) state.zoom = 0;
   if (!/^(\d+|[ab]\d*|d\d*)$/.test(state.sort)) state.sort = 'd';
 }
 function set(changes) {
@@ -120,7 +123,7 @@ function set(changes) {
   const kept = new URLSearchParams();
   for (const [key, value] of Object.entries(state))
     if (value !== START[key] && value !== null && value !== '') kept.set(key, value);
-  history.replaceState(null, '', '#' + kept);
+  if (location.protocol !== 'about:') history.replaceState(null, '', '#' + kept); // a frame in a notebook has no address
   const changed = new Set(Object.keys(state).filter((key) => state[key] !== before[key]));
   if (changed.size) tell(changed);
 }
@@ -129,6 +132,7 @@ const when = (keys, action) => listeners.push([keys.split(' '), action]);
 
 const alone = () => meta.systems.length < 2;
 const lacking = () => meta.outputs.reduce((sum, count) => sum + meta.n - count, 0);
+// metrics, and behind them human scores
 const scores = (m, s) => meta.columnsRead[m][s]();
 async function differences(m) {
   const a = await scores(m, state.a);

@@ -1,7 +1,7 @@
-"""Items that one system matches and another does not, by the difference of their counts.
+"""Items that one system matches and another does not, by difference and ratio of their counts.
 
-For each metric and order the items with the largest differences between two systems are kept, with
-the counts of all systems and the segments in which they were matched.
+For each metric and order the items with the largest differences and ratios between two systems are
+kept, with the counts of all systems and the segments in which they were matched.
 """
 
 from __future__ import annotations
@@ -77,15 +77,23 @@ def items_by_difference(collected: Collected) -> list[Item]:
 
 
 def _most_different(counts: np.ndarray) -> np.ndarray:
-    """Return the rows of counts [n,S] with the largest differences of two systems, or sums."""
-    wanted = [counts.max(1) - counts.min(1), counts.sum(1)]
-    for a, b in list(combinations(range(counts.shape[1]), 2))[:_PAIRS]:
-        gap = counts[:, a] - counts[:, b]
-        wanted += [gap, -gap]
+    """Return the rows of counts [n,S] with the largest differences and ratios, and sums.
+
+    Ratios are smoothed: one is added to both counts. Equal ratios are ordered by difference.
+    """
     rows: set[int] = set()
-    for values in wanted:
-        best = np.argsort(-values, kind="stable")[:_KEPT]
-        rows.update(best[values[best] > 0].tolist())
+
+    def keep(gain: np.ndarray, *first: np.ndarray) -> None:
+        """Keep the rows with the largest gains above 0; `first` is compared before the gain."""
+        best = np.lexsort((-gain, *(-values for values in first)))[:_KEPT]
+        rows.update(best[gain[best] > 0].tolist())
+
+    keep(counts.max(1) - counts.min(1))
+    keep(counts.sum(1))
+    for a, b in list(combinations(range(counts.shape[1]), 2))[:_PAIRS]:
+        for one, two in ((counts[:, a], counts[:, b]), (counts[:, b], counts[:, a])):
+            keep(one - two)
+            keep(one - two, (one + 1) / (two + 1))
     return np.array(sorted(rows), np.int64)
 
 

@@ -23,6 +23,7 @@ from tensormt.qarla.summary import SummaryOptions, summarize
 from tensormt.reporting.collect import Collected
 from tensormt.resampling import bootstrap_scores, intervals, percentile_interval
 from tensormt.significance import compare
+from tensormt.stored_scores import StoredInput
 
 BUCKET_SAMPLES = 200
 _LENGTHS = (10, 20, 30, 50)
@@ -50,7 +51,8 @@ def systems(collected: Collected) -> dict[str, Any]:
 
     Returns:
         By metric, "scores" [S], "intervals" [S] and "pairs": [a, b, p, p by Holm, score of a −
-        score of b, n, wins, ties and losses of a] over the n segments that both systems have.
+        score of b, n, wins, ties and losses of a] over the n segments that both systems have, and
+        "ends", the 95% intervals of these differences.
     """
     statistics = collected.evaluated
     resampled = bootstrap_scores(statistics)
@@ -77,9 +79,18 @@ def systems(collected: Collected) -> dict[str, Any]:
                 for pair in compared
                 if pair.metric == name
             ],
+            "ends": [
+                [_negated(pair.difference_high), _negated(pair.difference_low)]
+                for pair in compared
+                if pair.metric == name
+            ],
         }
         for name in statistics.metrics
     }
+
+
+def _negated(value: float | None) -> float | None:
+    return None if value is None else json_number(-value)
 
 
 def buckets(collected: Collected) -> list[dict[str, Any]]:
@@ -172,8 +183,12 @@ def _scored(
 
 
 def correlations(scores: Mapping[str, np.ndarray]) -> dict[str, Any]:
-    """Compute the Pearson and Spearman correlations between the metrics' segment scores [S,N]."""
-    tables = [torch.from_numpy(table[~np.isnan(table)]) for table in scores.values()]
+    """Compute the Pearson and Spearman correlations between the metrics' segment scores [S,N].
+
+    Outputs without a score by one of the metrics are left out.
+    """
+    known = ~np.any([np.isnan(table) for table in scores.values()], axis=0)
+    tables = [torch.from_numpy(table[known]) for table in scores.values()]
     found: dict[str, Any] = {"metrics": list(scores), "n": len(tables[0])}
     for name, measure in (("pearson", pearson), ("spearman", spearman)):
         found[name] = [[json_number(float(measure(a, b))) for b in tables] for a in tables]
@@ -232,13 +247,19 @@ def qarla(collected: Collected) -> dict[str, Any] | None:
         The measures over the first segments with at least three references; None if there are no
         such segments or fewer than two systems.
     """
-    evaluator, references = collected.evaluator, collected.corpus.reference_rows()
-    rows = [k for k, own in enumerate(references) if len(own) >= _MODELS][:_CASES]
-    if not rows or len(collected.systems) < 2:
+    own = {
+        name: metric
+        for name, metric in collected.evaluator.metrics.items()
+        if not isinstance(
+            metric.reads, StoredInput
+        )  # which cannot compare references with each other
+    }
+    references = collected.corpus.reference_rows()
+    rows = [k for k, texts in enumerate(references) if len(texts) >= _MODELS][:_CASES]
+    if not rows or not own or len(collected.systems) < 2:
         return None
-    tensors = similarity_tensors_from_segments(
-        collected.corpus[rows], list(evaluator.metrics), evaluator
-    )
+    evaluator = collected.evaluator.with_metrics(own)
+    tensors = similarity_tensors_from_segments(collected.corpus[rows], list(own), evaluator)
     summary = summarize(tensors, collected.systems, SummaryOptions(), {}, {})
     return {
         "cases": summary.cases,

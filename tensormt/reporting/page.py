@@ -24,7 +24,15 @@ from tensormt.data.atomic_write import atomic_file
 
 LINES = 2000  # lines of text in one block
 _FOLDER = Path(__file__).parent
-_SCRIPTS = ("data.js", "charts.js", "panels.js", "segments.js", "trees.js", "start.js")
+_SCRIPTS = (
+    "data.js",
+    "charts.js",
+    "panels.js",
+    "segments.js",
+    "trees.js",
+    "zoom.js",
+    "start.js",
+)
 
 _PAGE = """<!doctype html>
 <html lang="en">

@@ -1,7 +1,7 @@
 // Panels of numbers: systems and significance, buckets, what is matched, metrics.
-function table(head, body, attributes = {}) {
+function table(head, body, attributes = {}, choose = null) {
   const cells = (row, name) => row.map((cell) => (cell instanceof Element && /^T[HD]$/.test(cell.tagName) ? cell : make(name, {}, cell)));
-  return make('div', { class: 'scroll' }, make('table', attributes, make('thead', {}, make('tr', {}, cells(head, 'th'))), make('tbody', {}, body.map((row) => make('tr', {}, cells(row, 'td'))))));
+  return make('div', { class: 'scroll' }, make('table', attributes, make('thead', {}, make('tr', {}, cells(head, 'th'))), make('tbody', {}, body.map((row) => make('tr', { onclick: choose && ((event) => choose(event.currentTarget)) }, cells(row, 'td'))))));
 }
 
 async function copy(text, button) {
@@ -16,8 +16,9 @@ function drawSystems() {
   const head = ['System', ...meta.metrics.map((m, k) => make('th', { class: k === state.m ? 'number on' : 'number' }, make('button', { type: 'button', class: 'link', 'data-metric': k, onclick: () => set({ m: k, lo: null, hi: null }) }, m.name, m.higher ? '' : ' ↓')))];
   const body = meta.systems.map((name, s) => [make('th', { scope: 'row' }, name, lacking() ? make('small', { class: 'note' }, ` n = ${whole(meta.outputs[s])} `) : null, s === state.a ? make('b', { class: 'tag a' }, 'A') : null, !alone() && s === state.b ? make('b', { class: 'tag b' }, 'B') : null),
     ...meta.metrics.map((m, k) => make('td', { class: 'number' + (m.scores[s] === best[k] ? ' best' : '') }, show(m.scores[s], m), make('small', {}, ` ${show(m.intervals[s][0], m)} to ${show(m.intervals[s][1], m)}`)))]);
+  const about = make('details', { id: 'about' }, make('summary', {}, 'What the metrics measure'), make('ul', { class: 'plain' }, meta.metrics.map((m) => make('li', {}, make('b', {}, m.name), `: ${m.summary ? m.summary + '; ' : ''}${m.higher ? 'higher' : 'lower'} is better.`))));
   const signatures = make('details', {}, make('summary', {}, 'Signatures'), make('ul', { class: 'plain' }, meta.metrics.map((m) => make('li', {}, make('code', {}, m.signature), ' ', make('button', { type: 'button', onclick: (event) => copy(m.signature, event.target) }, 'Copy')))));
-  fill($('systems'), table(head, body, { id: 'system-table' }), make('p', { class: 'note' }, `Corpus scores of ${whole(meta.n)} segments${lacking() ? ', each system over the outputs that it has,' : ''} with 95% bootstrap intervals (${whole(meta.samples)} resamples, seed ${meta.seed}); the best of a column is bold${meta.metrics.every((m) => m.higher) ? '' : '; ↓ lower is better'}.`), signatures);
+  fill($('systems'), table(head, body, { id: 'system-table' }), make('p', { class: 'note' }, `Corpus scores of ${whole(meta.n)} segments${lacking() ? ', each system over the outputs that it has,' : ''} with 95% bootstrap intervals (${whole(meta.samples)} resamples, seed ${meta.seed}); the best of a column is bold${meta.metrics.every((m) => m.higher) ? '' : '; ↓ lower is better'}.`), about, signatures);
 }
 
 function drawMatrix() {
@@ -27,11 +28,53 @@ function drawMatrix() {
     if (a === b) return make('td', { class: 'none' }, '');
     const [p, holm, difference, n, wins, ties, losses] = pairs.get(Math.min(a, b) + ',' + Math.max(a, b)), gap = a < b || difference === null ? difference : -difference;
     const sure = holm < 0.05 ? ' ' + sideOf(gap, m) : '', on = a === state.a && b === state.b, [won, lost] = a < b ? [wins, losses] : [losses, wins];
-    return make('td', { class: 'number cell' + sure }, make('button', { type: 'button', 'data-pair': a + ',' + b, 'aria-pressed': String(on), title: `p ${showP(p)} before Holm's correction, n = ${whole(n)} segments: ${whole(won)} won, ${whole(ties)} tied, ${whole(lost)} lost`, onclick: () => set({ a, b, lo: null, hi: null }) }, show(gap, m, true), make('small', {}, `p ${showP(holm)}`)));
+    return make('td', { class: 'number cell' + sure }, make('button', { type: 'button', 'data-pair': a + ',' + b, 'aria-pressed': String(on), title: `p ${showP(p)} before Holm's correction, n = ${whole(n)} segments: ${whole(won)} won, ${whole(ties)} tied, ${whole(lost)} lost`, onclick: () => set({ a, b, lo: null, hi: null }) }, show(gap, m, true), make('small', {}, `p ${showP(holm)}${sure ? ' *' : ''}`)));
   };
   const head = [`${m.name}: row − column`, ...meta.systems.map((name) => make('th', { class: 'number' }, name))];
   fill($('matrix'), make('h3', {}, 'Pairwise significance'), table(head, meta.systems.map((name, a) => [make('th', { scope: 'row' }, name), ...meta.systems.map((_, b) => cell(a, b))]), { id: 'matrix-table' }),
-    make('p', { class: 'note' }, `Paired bootstrap, ${lacking() ? 'over the segments for which both have an output' : `n = ${whole(meta.n)} segments`}, ${whole(meta.samples)} resamples, seed ${meta.seed}, as in tensormt compare; p corrected by Holm for ${m.pairs.length} comparison${m.pairs.length > 1 ? 's' : ''}; below 0.05 the cell is coloured, blue where the row is better${m.higher ? '' : ' (lower)'}, orange where it is worse. Click a cell to compare the pair below.`));
+    make('p', { class: 'note' }, `Paired bootstrap, ${lacking() ? 'over the segments for which both have an output' : `n = ${whole(meta.n)} segments`}, ${whole(meta.samples)} resamples, seed ${meta.seed}, as in tensormt compare; p corrected by Holm for ${m.pairs.length} comparison${m.pairs.length > 1 ? 's' : ''}; below 0.05 the cell has a star and a colour, blue where the row is better${m.higher ? '' : ' (lower)'}, orange where it is worse. Click a cell to compare the pair below.`));
+}
+
+// differences of all pairs with their intervals, and the line of no difference
+function drawForest() {
+  const m = metricOf(state.m), most = 20;
+  const found = (m.pairs || []).map(([a, b, , holm, difference], k) => ({ a, b, holm, difference, ends: m.ends[k] })).filter((pair) => pair.difference !== null && pair.ends[0] !== null);
+  if (!found.length) return fill($('forest'));
+  const own = (pair) => Number(pair.a === state.a && pair.b === state.b) || Number(pair.a === state.b && pair.b === state.a), touches = (pair) => Number([state.a, state.b].includes(pair.a)) + Number([state.a, state.b].includes(pair.b));
+  const kept = [...found].sort((i, j) => own(j) - own(i) || touches(j) - touches(i)).slice(0, most);
+  const width = roomIn('forest', 640), narrow = width < 480, left = narrow ? 130 : 240, letters = Math.floor(left / 6.6), step = 26;
+  const [low, high] = range([0, ...kept.flatMap((pair) => pair.ends)]), x = scale(low, high, left + 10, width - 66), bottom = kept.length * step + 8;
+  const svg = make('svg:svg', { viewBox: `0 0 ${width} ${bottom + 24}`, class: 'chart', role: 'img', 'aria-label': `Differences of ${m.name} with 95% intervals` }, make('svg:line', { x1: x(0), x2: x(0), y1: 0, y2: bottom, class: 'axis' }));
+  kept.forEach((pair, k) => {
+    const y = k * step + 18, title = `${meta.systems[pair.a]} − ${meta.systems[pair.b]}`, sure = pair.holm < 0.05, side = sure ? sideOf(pair.difference, m) || 'even' : 'even';
+    svg.append(make('svg:g', { class: 'pair ' + side, 'data-forest': pair.a + ',' + pair.b }, make('svg:title', {}, `${title}: ${show(pair.difference, m, true)}, 95% interval ${show(pair.ends[0], m)} to ${show(pair.ends[1], m)}, p ${showP(pair.holm)}`),
+      make('svg:text', { x: left - 4, y: y + 4, 'text-anchor': 'end', class: own(pair) ? 'strong' : '' }, [...title].length > letters ? middleCut(meta.systems[pair.a], (letters - 3) >> 1) + ' − ' + middleCut(meta.systems[pair.b], (letters - 3) >> 1) : title),
+      make('svg:line', { x1: x(pair.ends[0]), x2: x(pair.ends[1]), y1: y, y2: y, class: 'span' }), make('svg:circle', { cx: x(pair.difference), cy: y, r: 4.5, class: sure ? 'full' : 'hollow' }),
+      make('svg:text', { x: width - 4, y: y + 4, 'text-anchor': 'end' }, show(pair.difference, m, true) + (sure ? ' *' : ''))));
+  });
+  for (const value of ticks(low, high, 5)) svg.append(make('svg:text', { x: x(value), y: bottom + 16, 'text-anchor': 'middle' }, tick(value)));
+  fill($('forest'), make('h3', {}, `Differences of ${m.name}`), svg, make('p', { class: 'note' }, `Differences of corpus scores with 95% bootstrap intervals; a full circle and a star where the corrected p is below 0.05${found.length > most ? `; ${most} of ${found.length} pairs, those of A and B first` : ''}.`));
+}
+
+// a long name without its middle, so that names that begin or end alike can be told apart
+function middleCut(text, most) {
+  const letters = [...text];
+  return letters.length <= most ? text : letters.slice(0, Math.ceil((most - 1) / 2)).join('') + '…' + letters.slice(letters.length - Math.floor((most - 1) / 2)).join('');
+}
+
+// names without what all of them begin and end with, where they are too long
+function shortened(labels, most) {
+  if (labels.length < 2 || labels.every((label) => [...label].length <= most)) return labels;
+  const split = labels.map((label) => [...label]), least = Math.min(...split.map((label) => label.length));
+  let head = 0, tail = 0;
+  while (head < least && split.every((label) => label[head] === split[0][head])) head++;
+  while (tail < least - head && split.every((label) => label[label.length - 1 - tail] === split[0][split[0].length - 1 - tail])) tail++;
+  const inside = (letter) => letter !== undefined && /[\p{L}\p{N}]/u.test(letter); // names are cut between words
+  while (head && inside(split[0][head - 1])) head--;
+  while (tail && inside(split[0][split[0].length - tail])) tail--;
+  if (head < 4) head = 0;
+  if (tail < 4) tail = 0;
+  return split.map((label) => middleCut((head ? '…' : '') + label.slice(head, label.length - tail).join('') + (tail ? '…' : ''), most));
 }
 
 function drawBuckets() {
@@ -40,13 +83,13 @@ function drawBuckets() {
   if (!way) return;
   const chosen = alone() ? [state.a] : [state.a, state.b], rowsOf = way.scores[m.name];
   const [low, high] = range(rowsOf.flatMap((row) => chosen.flatMap((s) => row[s]).filter((value) => value !== null)));
-  const width = roomIn('buckets', 620), narrow = width < 480, left = narrow ? 96 : 150, letters = narrow ? 13 : 22, step = 34, x = scale(low, high, left + 8, width - 68);
+  const width = roomIn('buckets', 720), narrow = width < 480, letters = narrow ? 16 : 34, names = shortened(way.labels, letters), left = Math.max(narrow ? 96 : 130, 12 + 6.4 * Math.max(...names.map((name) => [...name].length))), step = 34, x = scale(low, high, left + 8, width - 68);
   const svg = make('svg:svg', { viewBox: `0 0 ${width} ${way.labels.length * step + 30}`, class: 'chart', role: 'group', 'aria-label': `${m.name} by ${way.title}` });
   way.labels.forEach((label, k) => {
     const y = k * step + 8, on = state.bucket === k;
     const group = make('svg:g', { class: 'bucket' + (on ? ' on' : ''), tabindex: 0, role: 'button', 'aria-pressed': String(on), 'data-bucket': k, onclick: () => set({ bucket: on ? -1 : k }), onkeydown: (event) => { if (event.key === 'Enter' || event.key === ' ') { event.preventDefault(); set({ bucket: on ? -1 : k }); } } },
       make('svg:rect', { x: 0, y: y - 6, width, height: step - 2, class: 'back' }),
-      make('svg:text', { x: left - 6, y: y + 14, 'text-anchor': 'end' }, label.length > letters ? label.slice(0, letters - 1) + '…' : label),
+      make('svg:text', { x: left - 6, y: y + 14, 'text-anchor': 'end' }, names[k], make('svg:title', {}, label)),
       make('svg:text', { x: width - 4, y: y + 14, 'text-anchor': 'end', class: 'quiet' }, `n = ${[...new Set(chosen.map((s) => whole(way.n[k][s])))].join(' : ')}`));
     chosen.forEach((s, place) => {
       if (rowsOf[k][s][0] === null) return;
@@ -55,7 +98,7 @@ function drawBuckets() {
     });
     svg.append(group);
   });
-  for (const value of ticks(low, high, narrow ? 3 : 6)) svg.append(make('svg:text', { x: x(value), y: way.labels.length * step + 20, 'text-anchor': 'middle' }, tick(value)));
+  for (const value of ticks(low, high, narrow ? 5 : 6)) svg.append(make('svg:text', { x: x(value), y: way.labels.length * step + 20, 'text-anchor': 'middle' }, tick(value)));
   const pick = make('select', { id: 'way', onchange: (event) => set({ way: Number(event.target.value), bucket: -1 }) }, meta.buckets.map((w, k) => make('option', { value: k, selected: k === state.way }, w.title + (w.unit ? ` (${w.unit})` : ''))));
   const key = chosen.map((s, place) => make('span', { class: 'key' }, make('b', { class: 'tag ' + (place ? 'b' : 'a') }, place ? 'B' : 'A'), ' ', meta.systems[s]));
   fill($('buckets'), make('div', { class: 'bar' }, make('label', {}, 'by ', pick), key), svg, make('p', { class: 'note' }, `${m.name} of the segments in a bucket together, with 95% bootstrap intervals (${meta.bucketSamples} resamples). Click a bucket to filter the segments.`));
@@ -66,15 +109,17 @@ function drawItems() {
   const group = meta.items[state.group];
   if (!group) return;
   const gap = (k) => (alone() ? group.counts[k][state.a] : group.counts[k][state.a] - group.counts[k][state.b]);
-  const order = group.texts.map((_, k) => k).sort((i, j) => gap(j) - gap(i) || i - j);
-  const side = (list, title, id) => make('div', {}, make('h3', {}, title), table(['Item', ...(alone() ? [make('th', { class: 'number' }, 'matches')] : ['A', 'B', 'A − B'].map((t) => make('th', { class: 'number' }, t))), make('th', { class: 'number' }, 'segments')],
-    list.map((k) => [make('td', {}, make('button', { type: 'button', class: 'item', 'data-item': k, 'aria-pressed': String(state.item === k), onclick: () => set({ item: state.item === k ? -1 : k }) }, picture(group, k))),
-      ...(alone() ? [make('td', { class: 'number' }, whole(gap(k)))] : [group.counts[k][state.a], group.counts[k][state.b], gap(k)].map((v, c) => make('td', { class: 'number' }, (c === 2 && v > 0 ? '+' : '') + whole(v).replace('-', '−')))),
-      make('td', { class: 'number' }, whole(group.sizes[k]))]), { id }));
-  const more = order.filter((k) => gap(k) > 0).slice(0, 15), fewer = alone() ? [] : order.filter((k) => gap(k) < 0).slice(-15).reverse();
+  const ratio = (k) => (group.counts[k][state.a] + 1) / (group.counts[k][state.b] + 1), byCount = alone() || state.rank === 'count';
+  const order = group.texts.map((_, k) => k).sort((i, j) => (byCount ? 0 : ratio(j) - ratio(i)) || gap(j) - gap(i) || i - j);
+  const choose = (k) => { const on = state.item !== k; set({ item: on ? k : -1 }); if (on) $('segments-panel').scrollIntoView({ block: 'start' }); };
+  const side = (list, title, id) => make('div', {}, make('h3', {}, title), table(['Item', ...(alone() ? [make('th', { class: 'number' }, 'matches')] : ['A', 'B', byCount ? 'A − B' : 'ratio'].map((t) => make('th', { class: 'number' }, t))), make('th', { class: 'number' }, 'segments')],
+    list.map((k) => [make('td', {}, make('button', { type: 'button', class: 'item', 'data-item': k, 'aria-pressed': String(state.item === k), onclick: (event) => { event.stopPropagation(); choose(k); } }, picture(group, k))),
+      ...(alone() ? [make('td', { class: 'number' }, whole(gap(k)))] : [whole(group.counts[k][state.a]), whole(group.counts[k][state.b]), byCount ? (gap(k) > 0 ? '+' : '') + minus(whole(gap(k))) : `× ${ratio(k) < 1 ? (1 / ratio(k)).toFixed(1) : ratio(k).toFixed(1)}`].map((v) => make('td', { class: 'number' }, v))),
+      make('td', { class: 'number' }, whole(group.sizes[k]))]), { id, class: 'clickable' }, (row) => choose(Number(row.querySelector('.item').dataset.item))));
+  const more = order.filter((k) => gap(k) > 0).slice(0, 15), fewer = alone() ? [] : order.filter((k) => gap(k) < 0).reverse().slice(0, 15);
   const pick = make('select', { id: 'group', onchange: (event) => set({ group: Number(event.target.value), item: -1 }) }, meta.items.map((g, k) => make('option', { value: k, selected: k === state.group }, `${g.metric}: ${g.name}`)));
-  fill($('items'), make('div', { class: 'bar' }, make('label', {}, 'items ', pick)), make('div', { class: 'columns' }, more.length ? side(more, alone() ? 'Matched most often' : `More matches in A, ${meta.systems[state.a]}`, 'items-more') : make('p', {}, 'None that A matches more often.'), alone() ? null : fewer.length ? side(fewer, `More matches in B, ${meta.systems[state.b]}`, 'items-fewer') : make('p', {}, 'None that B matches more often.')),
-    make('p', { class: 'note' }, `Counted (clipped) matches over all ${whole(meta.n)} segments. Click an item to see the segments in which any system matches it.`));
+  fill($('items'), make('div', { class: 'bar' }, make('label', {}, 'items ', pick), alone() ? null : make('label', {}, 'ranked by ', make('select', { id: 'rank', onchange: (event) => set({ rank: event.target.value }) }, [['', 'ratio of matches'], ['count', 'difference of matches']].map(([value, text]) => make('option', { value, selected: value === state.rank }, text))))), make('div', { class: 'columns' }, more.length ? side(more, alone() ? 'Matched most often' : `More matches in A, ${meta.systems[state.a]}`, 'items-more') : make('p', {}, 'None that A matches more often.'), alone() ? null : fewer.length ? side(fewer, `More matches in B, ${meta.systems[state.b]}`, 'items-fewer') : make('p', {}, 'None that B matches more often.')),
+    make('p', { class: 'note' }, `Counted (clipped) matches over all ${whole(meta.n)} segments.${byCount ? '' : ' The ratio is smoothed: one is added to both counts.'} Click an item to see the segments in which any system matches it.`));
 }
 
 // a subtree as a small drawing, other items as text
@@ -117,10 +162,10 @@ function parseBrackets(text) {
 
 function drawMetrics() {
   const c = meta.correlations;
-  const heat = (value) => { const cell = make('td', { class: 'number heat' }, value === null ? '–' : value.toFixed(2).replace('-', '−')); cell.style.setProperty('--heat', Math.abs(value ?? 0) * 70 + '%'); return cell; };
+  const heat = (value) => { const cell = make('td', { class: 'number heat' }, value === null ? '–' : minus(value.toFixed(2))); cell.style.setProperty('--heat', Math.abs(value ?? 0) * 70 + '%'); return cell; };
   const map = (title, rows) => make('div', {}, make('h3', {}, title), table(['', ...c.metrics.map((name) => make('th', { class: 'number' }, name))], rows.map((row, k) => [make('th', { scope: 'row' }, c.metrics[k]), ...row.map(heat)])));
   fill($('correlations'), c.metrics.length > 1 ? [make('div', { class: 'columns' }, map("Pearson's r of segment scores", c.pearson), map("Spearman's ρ of segment scores", c.spearman)), make('p', { class: 'note' }, `n = ${whole(c.n)} scores: ${meta.systems.length} systems × ${whole(meta.n)} segments${lacking() ? `, less ${whole(lacking())} missing outputs` : ''}.`)] : [make('p', { class: 'note' }, 'One metric: nothing to correlate.')]);
-  const q = meta.qarla, f = (v) => (v === null ? '–' : v.toFixed(3));
+  const q = meta.qarla, f = (v) => (v === null ? '–' : minus(v.toFixed(3)));
   fill($('qarla'), q ? [make('h3', {}, 'QARLA, without human scores'), make('div', { class: 'columns' }, table(['Metric', make('th', { class: 'number' }, 'KING')], [...Object.entries(q.kings).map(([name, v]) => [name, make('td', { class: 'number' }, f(v))]), [`best set: ${q.best.metrics.join(' + ')}`, make('td', { class: 'number best' }, f(q.best.king))]]), table(['System', make('th', { class: 'number' }, 'QUEEN')], Object.entries(q.queens).map(([name, v]) => [name, make('td', { class: 'number' }, f(v))]))), make('p', { class: 'note' }, `n = ${q.cases} segments with three references or more; QUEEN with the best set; JACK (reliability of the test set) ${f(q.jack)}.`)] : []);
   fill($('people'), meta.people.length ? [make('h3', {}, 'Agreement with people'), table(['Human score', 'Metric', ...['pairs ordered alike', 'of pairs', "segments' r", 'n', "systems' r", 'systems'].map((t) => make('th', { class: 'number' }, t))], meta.people.map((r) => [r.human, r.metric, ...[r.share === null ? '–' : (100 * r.share).toFixed(1) + ' %', whole(r.pairs), f(r.pearson), whole(r.n), f(r.system), r.systems].map((v) => make('td', { class: 'number' }, String(v)))]), { id: 'people-table' }), make('p', { class: 'note' }, 'Pairs: two outputs of one source that people scored differently; a tie of the metric counts half.' + (meta.metrics.every((m) => m.higher) ? '' : ' Error rates are negated.'))] : []);
 }

@@ -1,6 +1,6 @@
 // Segments: filters and order in one list, drawn by window; words that differ are marked.
 const rows = { order: new Uint32Array(0) };
-const HEIGHT = 92;
+const rowHeight = () => 17 + 25 * ((alone() ? 2 : 3) + (meta.sourceTexts ? 1 : 0));
 
 async function passes() {
   const pass = new Uint8Array(meta.n).fill(1);
@@ -20,7 +20,7 @@ async function passes() {
     for (let i = 0; i < pass.length; i++) if (!held[i]) pass[i] = 0;
   }
   if (state.q) {
-    const streams = [...meta.refTexts, ...meta.hypTexts], wanted = state.q.toLowerCase(), each = meta.refs[0].each;
+    const streams = [...meta.refTexts, ...meta.hypTexts, ...(meta.sourceTexts ? [meta.sourceTexts] : [])], wanted = state.q.toLowerCase(), each = meta.refs[0].each;
     for (let k = 0; k < streams[0].blocks.length; k++) {
       const first = k * each, last = Math.min(meta.n, first + each);
       let some = false;
@@ -37,7 +37,7 @@ async function passes() {
 async function sortValues() {
   if (state.sort === '0') return null;
   const kind = state.sort[0], m = state.sort.length > 1 ? Number(state.sort.slice(1)) : state.m;
-  if (m >= meta.metrics.length) return differences(state.m);
+  if (m >= meta.columns.length) return differences(state.m);
   return kind === 'd' ? differences(m) : scores(m, kind === 'a' ? state.a : state.b);
 }
 
@@ -66,9 +66,11 @@ async function arrange() {
   if (mine !== turn) return; // a later choice is under way
   rows.order = ordered(pass, values, state.up);
   const order = rows.order;
-  $('space').style.height = order.length * HEIGHT + 'px';
+  $('space').style.height = order.length * rowHeight() + 'px';
   $('count').textContent = order.length === meta.n ? `${whole(meta.n)} segments` : `${whole(order.length)} of ${whole(meta.n)} segments`;
   drawFilters();
+  drawNone();
+  drawHeads();
   $('table').scrollTop = 0;
   await drawRows();
   document.body.dataset.ready = String(mine);
@@ -85,12 +87,36 @@ function drawFilters() {
   fill($('filters'), chips);
 }
 
+// no segment left: say why, and offer the way back
+function drawNone() {
+  $('none').hidden = rows.order.length > 0;
+  $('table').hidden = !rows.order.length;
+  if (rows.order.length) return;
+  const others = state.bucket >= 0 || state.item >= 0 || (state.lo !== null && state.hi !== null);
+  const clear = make('button', { type: 'button', id: 'clear', onclick: () => { $('search').value = ''; set({ q: '', lo: null, hi: null, bucket: -1, item: -1 }); } }, 'Show all segments');
+  fill($('none'), make('p', {}, state.q ? `No segment contains “${clip(state.q)}”${others ? ' and passes the other filters' : ''}. ` : 'No segment passes all filters. ', clear));
+}
+
+// columns beside the chosen metric: human scores, scores of other tools, then the other metrics
+function extraColumns() {
+  const all = [...meta.columns.keys()].filter((k) => k !== state.m), rank = (k) => (k >= meta.metrics.length ? 0 : meta.columns[k].stored ? 1 : 2);
+  const most = innerWidth < 640 ? 0 : innerWidth < 1000 ? 2 : 5;
+  return all.sort((i, j) => rank(i) - rank(j) || i - j).slice(0, most);
+}
+const sortedBy = (k) => (/^[abd]$/.test(state.sort) ? k === state.m : Number(state.sort.slice(1)) === k && state.sort !== '0');
+function drawHeads() {
+  const extra = extraColumns(), head = (k, name) => make('button', { type: 'button', class: 'head' + (sortedBy(k) ? ' on' : ''), 'data-column': k, title: `Sort by ${meta.columns[k].name}${alone() ? '' : ', A − B'}`, onclick: () => set(sortedBy(k) ? { up: state.up ? 0 : 1 } : { sort: (alone() ? 'a' : 'd') + k }) }, name, sortedBy(k) ? (state.up ? ' ↑' : ' ↓') : '');
+  fill($('heads'), head(state.m, metricOf(state.m).name), extra.map((k) => head(k, meta.columns[k].name)), make('span', {}, [meta.sourceTexts ? 'Source, reference' : 'Reference', ', A', alone() ? '' : ', B'].join('')));
+  for (const box of [$('heads'), $('space')]) box.style.setProperty('--extra', extra.length ? `repeat(${extra.length}, 74px)` : '');
+}
+
 let shown = 0;
 async function drawRows() {
+  const HEIGHT = rowHeight(), extra = extraColumns();
   const box = $('table'), mine = ++shown, first = Math.max(0, Math.floor(box.scrollTop / HEIGHT) - 3);
   const last = Math.min(rows.order.length, first + Math.ceil(box.clientHeight / HEIGHT) + 7);
   const chosen = [...rows.order.subarray(first, last)], read = (stream) => Promise.all(chosen.map(stream.at));
-  const [ref, a, b, sa, sb] = await Promise.all([Promise.all(meta.refTexts.map(read)), read(meta.hypTexts[state.a]), read(meta.hypTexts[state.b]), scores(state.m, state.a), scores(state.m, state.b)]);
+  const [ref, a, b, sa, sb, source, more] = await Promise.all([Promise.all(meta.refTexts.map(read)), read(meta.hypTexts[state.a]), read(meta.hypTexts[state.b]), scores(state.m, state.a), scores(state.m, state.b), meta.sourceTexts ? read(meta.sourceTexts) : null, Promise.all(extra.map((k) => Promise.all([scores(k, state.a), scores(k, state.b)])))]);
   if (mine !== shown) return;
   const m = metricOf(state.m), made = [];
   for (let k = first; k < last; k++) {
@@ -99,52 +125,41 @@ async function drawRows() {
     const [wordsA, wordsB] = both ? marked(clip(textA), clip(textB)) : [plain(textA, sa[i]), plain(textB, sb[i])];
     const row = make('div', { class: 'row' + (i === state.seg ? ' on' : ''), role: 'option', 'aria-selected': String(i === state.seg), 'data-segment': i, id: 'row-' + i, onclick: () => set({ seg: i }) },
       make('div', { class: 'figures' }, make('b', {}, String(i + 1)), alone() ? null : make('span', { class: sideOf(sa[i] - sb[i], m) }, show(Math.fround(sa[i] - sb[i]), m, true)), make('span', {}, make('b', { class: 'tag a' }, 'A'), ' ' + show(sa[i], m)), alone() ? null : make('span', {}, make('b', { class: 'tag b' }, 'B'), ' ' + show(sb[i], m))),
-      make('div', { class: 'lines' }, make('p', { class: 'quiet', dir: 'auto' }, clip(reference)), make('p', { dir: 'auto' }, wordsA), alone() ? null : make('p', { dir: 'auto' }, wordsB)));
+      extra.map((c, at) => figuresOf(meta.columns[c], more[at][0][i], more[at][1][i])),
+      make('div', { class: 'lines' }, source ? make('p', { class: 'quiet source', dir: 'auto' }, clip(source[k - first])) : null, make('p', { class: 'quiet', dir: 'auto' }, clip(reference)), make('p', { dir: 'auto' }, wordsA), alone() ? null : make('p', { dir: 'auto' }, wordsB)));
     row.style.top = k * HEIGHT + 'px';
+    row.style.height = HEIGHT + 'px';
     made.push(row);
   }
   fill($('space'), made);
   const place = rows.order.indexOf(state.seg);
   if (place >= 0) box.setAttribute('aria-activedescendant', 'row-' + state.seg); else box.removeAttribute('aria-activedescendant');
 }
+const figuresOf = (column, a, b) => make('div', { class: 'figures extra', title: column.name }, make('b', {}, '\u00a0'), alone() ? null : make('span', { class: sideOf(a - b, column) }, show(Math.fround(a - b), column, true)), make('span', {}, show(a, column)), alone() ? null : make('span', {}, show(b, column)));
 const absent = () => make('i', { class: 'quiet' }, 'no output');
 const clip = (text) => (text.length > 400 ? text.slice(0, 400) + '…' : text);
 
-// words of two texts that the other has not, by the longest common sequence; within words that were
-// exchanged one for one, only the letters between the common beginning and end
+// words as the browser finds them, also in scripts without spaces; a sign of punctuation is a word
+const finder = Intl.Segmenter ? new Intl.Segmenter('und', { granularity: 'word' }) : null;
+const wordsOf = (text) => (finder ? [...finder.segment(text)].map((part) => part.segment) : text.split(/(\s+)/));
+
+// words of two texts that the other has not, by the longest common sequence of words
 function marked(one, two) {
-  const a = one.split(/(\s+)/), b = two.split(/(\s+)/), n = a.length, m = b.length;
+  const texts = [wordsOf(one), wordsOf(two)], [a, b] = texts.map((all) => all.filter((word) => word.trim())), n = a.length, m = b.length;
   const best = Array.from({ length: n + 1 }, () => new Uint16Array(m + 1));
   for (let i = n - 1; i >= 0; i--) for (let j = m - 1; j >= 0; j--) best[i][j] = a[i] === b[j] ? best[i + 1][j + 1] + 1 : Math.max(best[i + 1][j], best[i][j + 1]);
-  const outA = [], outB = [];
-  let i = 0, j = 0;
-  while (i < n || j < m) {
-    if (i < n && j < m && a[i] === b[j]) { outA.push(a[i++]); outB.push(b[j++]); continue; }
-    const onlyA = [], onlyB = [];
-    while (i < n && (j >= m || best[i + 1][j] >= best[i][j + 1]) && !(j < m && a[i] === b[j])) onlyA.push(a[i++]);
-    while (j < m && (i >= n || best[i][j + 1] > best[i + 1][j]) && !(i < n && a[i] === b[j])) onlyB.push(b[j++]);
-    const single = onlyA.length === 1 && onlyB.length === 1 && onlyA[0].trim() && onlyB[0].trim();
-    const [p, q] = single ? common(onlyA[0], onlyB[0]) : [0, 0];
-    for (const [words, out] of [[onlyA, outA], [onlyB, outB]])
-      for (const word of words) {
-        if (!word.trim()) { out.push(word); continue; }
-        const letters = [...word];
-        out.push(letters.slice(0, p).join(''), make('mark', {}, letters.slice(p, letters.length - q).join('')), letters.slice(letters.length - q).join(''));
-      }
+  const common = [new Uint8Array(n), new Uint8Array(m)];
+  for (let i = 0, j = 0; i < n && j < m; ) {
+    if (a[i] === b[j]) common[0][i++] = common[1][j++] = 1;
+    else if (best[i + 1][j] >= best[i][j + 1]) i++;
+    else j++;
   }
-  return [outA, outB];
-}
-function common(one, two) {
-  const a = [...one], b = [...two], least = Math.min(a.length, b.length);
-  let p = 0, q = 0;
-  while (p < least && a[p] === b[p]) p++;
-  while (q < least - p && a[a.length - 1 - q] === b[b.length - 1 - q]) q++;
-  return p + q >= 2 ? [p, q] : [0, 0];
+  return texts.map((all, side) => { let at = 0; return all.map((word) => (!word.trim() || common[side][at++] ? word : make('mark', {}, word))); });
 }
 
 function drawSort() {
   const options = [['0', 'segment number']];
-  meta.metrics.forEach((m, k) => {
+  meta.columns.forEach((m, k) => {
     if (!alone()) options.push(['d' + k, `${m.name}: A − B`]);
     options.push(['a' + k, alone() ? m.name : `${m.name}: A`]);
     if (!alone()) options.push(['b' + k, `${m.name}: B`]);
@@ -157,8 +172,8 @@ function drawSort() {
 function moveBy(step) {
   const place = rows.order.indexOf(state.seg), next = Math.max(0, Math.min(rows.order.length - 1, place < 0 ? 0 : place + step));
   if (!rows.order.length) return;
-  const box = $('table'), top = next * HEIGHT;
-  if (top < box.scrollTop || top + HEIGHT > box.scrollTop + box.clientHeight) box.scrollTop = Math.max(0, top - HEIGHT);
+  const box = $('table'), height = rowHeight(), top = next * height;
+  if (top < box.scrollTop || top + height > box.scrollTop + box.clientHeight) box.scrollTop = Math.max(0, top - height);
   set({ seg: rows.order[next] });
 }
 
@@ -174,5 +189,5 @@ function startSegments() {
   $('search').addEventListener('input', (event) => { clearTimeout(typed); typed = setTimeout(() => set({ q: event.target.value }), 200); });
   $('sort').addEventListener('change', (event) => set({ sort: event.target.value }));
   $('direction').addEventListener('click', () => set({ up: state.up ? 0 : 1 }));
-  addEventListener('resize', drawRows);
+  addEventListener('resize', () => { drawHeads(); drawRows(); });
 }

@@ -13,9 +13,11 @@ function drawPickers() {
 
 async function start() {
   meta = await readJson('meta');
-  meta.columnsRead = meta.metrics.map((m) => m.columns.map((column) => once(() => readArray(column))));
+  meta.columns = [...meta.metrics, ...meta.human];
+  meta.columnsRead = meta.columns.map((m) => m.columns.map((column) => once(() => readArray(column))));
   meta.refTexts = meta.refs.map(textsOf);
   meta.hypTexts = meta.hyps.map(textsOf);
+  meta.sourceTexts = meta.sources && textsOf(meta.sources);
   meta.docTexts = meta.docs && textsOf(meta.docs);
   meta.bucketsRead = meta.buckets.map((way) => once(() => readArray(way.index)));
   meta.stepsRead = meta.items.map((group) => once(() => readArray(group.steps)));
@@ -35,24 +37,27 @@ async function start() {
   startSegments();
   lightUp($('texts'));
   lightUp($('trees'));
-  when('m a b', () => { drawPickers(); drawSystems(); drawMatrix(); });
+  startZoom();
+  when('m a b', () => { drawPickers(); drawSystems(); drawMatrix(); drawForest(); });
   when('m a b lo hi', drawHistogram);
   when('x y theme', drawScatter);
   when('m a b way bucket', drawBuckets);
-  when('a b group item', drawItems);
+  when('a b group item rank', drawItems);
   when('m sort up', drawSort);
   when('m a b lo hi bucket way item group q sort up', arrange);
   when('seg', drawRows);
-  when('m a b seg view d ref', drawSegment);
+  when('m a b seg view d ref draw', drawSegment);
+  when('zoom', fitTrees);
   when('theme', setTheme);
   let wide = innerWidth, resized = 0;
-  const redraw = () => { if (innerWidth !== wide) { wide = innerWidth; drawHistogram(); drawScatter(); drawBuckets(); drawSegment(); } };
+  const redraw = () => { if (innerWidth !== wide) { wide = innerWidth; drawForest(); drawHistogram(); drawScatter(); drawBuckets(); drawSegment(); } };
   addEventListener('resize', () => { clearTimeout(resized); resized = setTimeout(redraw, 150); });
   addEventListener('hashchange', () => { readHash(); $('search').value = state.q; tell(new Set(Object.keys(START))); });
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => { setTheme(); drawScatter(); });
   drawPickers();
   drawSystems();
   drawMatrix();
+  drawForest();
   drawBuckets();
   drawItems();
   drawSort();

@@ -67,7 +67,20 @@ def segment_cards(collected: Collected, segments: Sequence[int]) -> list[dict[st
                 shares = [matches.weight * v[number] for v in values if v is not None]
                 part["gain"] = [_rounded(share.tolist()) for share in shares]
             card["m"][name] = part
+    _add_dependencies(cards, collected, segments)
     return cards
+
+
+def _add_dependencies(
+    cards: list[dict[str, Any]], collected: Collected, segments: Sequence[int]
+) -> None:
+    """Add the dependencies of constituency trees, where no metric compares dependency trees."""
+    kinds = {view["kind"] for view in cards[0]["views"]} if cards else set()
+    if "constituency" not in kinds or "dependency" in kinds:
+        return
+    trees = collected.trees(segments)
+    systems = len(collected.systems)
+    _add_view(cards, [batch.dependencies() for batch in (*trees[systems:], *trees[:systems])])
 
 
 def _rounded(values: list[float]) -> list[float]:
@@ -89,8 +102,9 @@ def _tokens(batch: Any) -> list[dict[str, Any]]:
 
 def _trees(batch: TreeBatch) -> list[dict[str, Any]]:
     labels, words = batch.labels.strings, batch.words.strings
-    nodes, found = batch.nodes, []
-    offsets = nodes.offsets.tolist()
+    nodes = batch.nodes
+    found: list[dict[str, Any]] = []
+    offsets, arcs = nodes.offsets.tolist(), batch.to_relations()
     of_label, of_word, parents = (part.tolist() for part in (nodes.label, nodes.word, nodes.parent))
     for low, high in pairwise(offsets):
         tree: dict[str, Any] = {
@@ -99,6 +113,8 @@ def _trees(batch: TreeBatch) -> list[dict[str, Any]]:
         }
         if batch.kind == "constituency" and any(i >= 0 for i in of_word[low:high]):
             tree["w"] = [words[i] if i >= 0 else "" for i in of_word[low:high]]
+        if arcs is not None:
+            tree["r"] = arcs[len(found)]
         found.append(tree)
     return found
 

@@ -18,6 +18,8 @@ function find(sorted, value) {
 const pairsOf = (flat) => { const map = new Map(); for (let i = 0; i < flat.length; i += 2) map.set(flat[i], flat[i + 1]); return map; };
 const partOf = (k) => card.m[meta.views[k].name];
 const onTrees = (k) => TREE_KINDS.includes(meta.views[k].kind);
+const treeKind = (k) => card.views[partOf(k).v]?.kind;
+const KIND_NAMES = { constituency: 'constituents', dependency: 'dependencies' };
 
 // whose matches are shown: what was chosen, else of the metric or any, first those on trees
 function shownView() {
@@ -33,6 +35,7 @@ async function drawSegment() {
   const segment = state.seg, found = await readCard(segment), m = metricOf(state.m);
   const doc = meta.docTexts ? await meta.docTexts.at(segment) : null, [sa, sb] = await Promise.all([scores(state.m, state.a), scores(state.m, state.b)]);
   const texts = await Promise.all([...meta.refTexts, meta.hypTexts[state.a], meta.hypTexts[state.b]].map((stream) => stream.at(segment)));
+  const source = meta.sourceTexts ? await meta.sourceTexts.at(segment) : '', judged = await judgements(segment);
   if (segment !== state.seg) return;
   card = found;
   $('which').textContent = `${whole(segment + 1)}${doc === null ? '' : ' of document ' + doc}: ${m.name} A ${show(sa[segment], m)}${alone() ? '' : `, B ${show(sb[segment], m)}, A − B ${show(Math.fround(sa[segment] - sb[segment]), m, true)}`}`;
@@ -42,12 +45,26 @@ async function drawSegment() {
   const shown = card ? shownView() : -1;
   drawSegmentBar(present, shown);
   drawTexts(lines, shown);
+  if (source) $('texts').prepend(make('p', { dir: 'auto', id: 'source' }, make('b', { class: 'tag' }, 'Source'), ' ', source.length > 4000 ? source.slice(0, 4000) + '…' : source));
+  if (judged.length) $('texts').append(make('p', { class: 'note', id: 'judged' }, 'Human scores: ', judged.join('; '), '.'));
   if (!card || shown < 0) {
     fill($('trees'), make('p', { class: 'note' }, card ? 'None of the metrics says what it matched.' : `Trees were kept for the ${whole(meta.drawn.segments.n)} segments with the largest differences; make the report with --trees-for all to have them all.`));
     return fill($('waterfall'));
   }
   drawTrees(present, shown);
+  fitTrees();
   drawWaterfall(shown);
+}
+
+// the human scores of A and B in a segment, as text
+async function judgements(segment) {
+  const found = [];
+  for (let k = meta.metrics.length; k < meta.columns.length; k++) {
+    const column = meta.columns[k], [a, b] = await Promise.all([scores(k, state.a), scores(k, state.b)]);
+    if (Number.isNaN(a[segment]) && Number.isNaN(b[segment])) continue;
+    found.push(`${column.name} A ${show(a[segment], column)}${alone() ? '' : `, B ${show(b[segment], column)}`}`);
+  }
+  return found;
 }
 
 function orderOf(part) {
@@ -77,15 +94,25 @@ function drawSegmentBar(present, shown) {
       slider.value = order;
       if (part.kind !== 'n-gram' && part.c[0].length > 1) children.push(make('label', {}, meta.views[shown].orders[0].replace(/ *1$/, '') + ' ', slider, make('output', {}, ` ${order}`)));
     }
+    const kinds = [...new Set(card.views.map((view) => view.kind))].filter((kind) => kind in KIND_NAMES).sort();
+    if (onTrees(shown) && kinds.length > 1) children.push(make('div', { class: 'tabs', role: 'tablist', 'aria-label': 'Drawing' }, kinds.map((kind) => make('button', { type: 'button', role: 'tab', id: 'draw-' + kind, 'aria-selected': String(kind === drawnKind(shown)), onclick: () => chooseKind(kind, shown) }, KIND_NAMES[kind]))));
     if (onTrees(shown) && present.length > 1) {
       const best = giver(part, orderOf(part));
       children.push(make('div', { role: 'tablist', class: 'tabs', 'aria-label': 'References' }, present.map((r) => make('button', { type: 'button', role: 'tab', 'data-ref': r, 'aria-selected': String(r === refShown(present, part)), title: r === best ? 'This reference holds most of what was counted for A' : '', onclick: () => set({ ref: r }) }, `Reference ${r + 1}${r === best ? ' ★' : ''}`))));
     }
   }
+  if (part && onTrees(shown)) children.push(zoomButtons());
   children.push(make('button', { type: 'button', id: 'previous', onclick: () => moveBy(-1) }, '← previous'), make('button', { type: 'button', id: 'next', onclick: () => moveBy(1) }, 'next →'));
   const before = document.activeElement?.id;
   fill($('segment-bar'), children);
   if (before && $(before) && $('segment-bar').contains($(before))) $(before).focus();
+}
+
+// the kind of trees that is drawn; trees that the metric does not compare are drawn without matches
+const drawnKind = (shown) => (state.draw && card.views.some((view) => view.kind === state.draw) ? state.draw : treeKind(shown));
+function chooseKind(kind, shown) {
+  const all = [...meta.views.keys()].filter((k) => onTrees(k) && treeKind(k) === kind), own = all.find((k) => meta.views[k].metric === state.m) ?? all[0];
+  set(treeKind(shown) === kind || own === undefined ? { draw: kind } : { draw: kind, view: own });
 }
 
 function refShown(present, part) {
@@ -181,13 +208,14 @@ function itemText(kind, tree, below, order, place) {
 function drawTrees(present, shown) {
   const part = partOf(shown);
   if (!onTrees(shown)) return fill($('trees'), make('p', { class: 'note' }, `${meta.views[shown].name} compares ${part.kind === 'character' ? 'characters' : 'tokens'}, not trees: see the text above${[...meta.views.keys()].some(onTrees) ? ', or choose a metric on trees' : ''}.`));
-  const R = meta.refs.length, ref = refShown(present, part), order = orderOf(part), view = card.views[part.v];
-  const streams = [[`Reference ${ref + 1}`, ref, ''], [`A: ${meta.systems[state.a]}`, R + state.a, 'a']];
+  const R = meta.refs.length, ref = refShown(present, part), order = orderOf(part), kind = drawnKind(shown), matched = kind === treeKind(shown), view = matched ? card.views[part.v] : card.views.find((other) => other.kind === kind);
+  const streams = [[R > 1 ? `Reference ${ref + 1}` : 'Reference', ref, ''], [`A: ${meta.systems[state.a]}`, R + state.a, 'a']];
   if (!alone()) streams.push([`B: ${meta.systems[state.b]}`, R + state.b, 'b']);
   const held = part.c ? countedClasses(part) : null;
   const figures = streams.map(([title, stream, name]) => {
     const tree = view.s[stream], below = childrenOf(tree), roots = new Map(), spare = new Map();
-    if (part.c) {
+    if (!matched) { /* no metric compares these trees */ }
+    else if (part.c) {
       const counted = stream >= R ? pairsOf(part.k[stream - R][order - 1]) : null;
       for (const [place, number] of pairsOf(part.c[stream][order - 1])) (counted ? counted.has(place) : held.has(number)) ? roots.set(place, [number]) : spare.set(place, [number]);
     } else {
@@ -200,11 +228,11 @@ function drawTrees(present, shown) {
       }
       if (stream < R) for (const [place, list] of roots) roots.set(place, [...new Set(list)]);
     }
-    const figure = tree.l.length ? (view.kind === 'dependency' ? drawArcs : drawTree)(tree, below, roots, spare, part.kind, order) : make('p', { class: 'note' }, 'no tree');
-    const size = part.c ? tree.l.filter((_, node) => nodesOf(part.kind, tree, below, order, node).length && highest(part.kind, tree, below, node) >= order).length : tree.l.filter((_, node) => below[node].length).length;
-    return make('figure', { 'data-stream': stream }, make('figcaption', {}, make('b', { class: name ? 'tag ' + name : 'tag' }, title), ` ${roots.size} of ${size} ${part.c ? meta.views[shown].orders[order - 1] : 'inner nodes'} ${name ? 'matched' : alone() ? 'matched by A' : 'matched by A or B'} `, tree.l.length ? make('button', { type: 'button', class: 'copy', onclick: (event) => copy(svgText(figure), event.target) }, 'Copy as SVG') : null), make('div', { class: 'scroll tree' }, figure));
+    const figure = tree.l.length ? (kind === 'dependency' ? drawArcs : drawTree)(tree, below, roots, spare, part.kind, order) : make('p', { class: 'note' }, 'no tree');
+    const size = !matched ? 0 : part.c ? tree.l.filter((_, node) => nodesOf(part.kind, tree, below, order, node).length && highest(part.kind, tree, below, node) >= order).length : tree.l.filter((_, node) => below[node].length).length;
+    return make('figure', { 'data-stream': stream }, make('figcaption', {}, make('b', { class: name ? 'tag ' + name : 'tag' }, title), !matched ? ' ' : ` ${roots.size} of ${size} ${part.c ? meta.views[shown].orders[order - 1] : 'inner nodes'} ${name ? 'matched' : alone() ? 'matched by A' : 'matched by A or B'} `, tree.l.length ? make('button', { type: 'button', class: 'copy', onclick: (event) => copy(svgText(figure), event.target) }, 'Copy as SVG') : null), make('div', { class: 'scroll tree', tabindex: 0, role: 'group', 'aria-label': `Tree of ${title}` }, figure));
   });
-  fill($('trees'), figures, make('p', { class: 'note' }, 'Coloured: counted as matched. Dotted: found in a reference, but more often than the count allows. Grey: not matched. Point at a node to see its counterparts.'));
+  fill($('trees'), figures, make('p', { class: 'note' }, !matched ? `${meta.views[shown].name} compares ${KIND_NAMES[treeKind(shown)]}: these trees show no matches.` : 'Coloured: counted as matched. Dotted: found in a reference, but more often than the count allows. Grey: not matched. Point at a node to see its counterparts. Drag a tree to move it, turn the wheel with Ctrl to zoom; all trees move together.'));
 }
 
 function highest(kind, tree, below, node) {
@@ -214,7 +242,7 @@ function highest(kind, tree, below, node) {
 
 const WIDE = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60\u{1f300}-\u{1faff}]/u;
 const brief = (text) => ([...text].length > 24 ? [...text].slice(0, 23).join('') + '…' : text);
-const widthOf = (text) => [...brief(text)].reduce((sum, letter) => sum + (WIDE.test(letter) ? 14 : 7.4), 0);
+const widthOf = (text) => [...brief(text)].reduce((sum, letter) => sum + (WIDE.test(letter) ? 14 : 7.8), 0);
 
 function nodeMark(node, tree, roots, spare, inside, text, title) {
   const list = roots.get(node) || spare.get(node);
@@ -241,16 +269,16 @@ function drawTree(tree, below, roots, spare, kind, order) {
   tree.l.forEach((label, node) => {
     y[node] = depth[node] * step + 20;
     if (below[node].length) return;
-    const wide = Math.max(widthOf(label), words ? widthOf(tree.w[node]) : 0) + 16;
+    const wide = Math.max(widthOf(label), words ? widthOf(tree.w[node]) : 0) + 12;
     x[node] = next + wide / 2;
     next += wide;
   });
   for (let node = tree.l.length - 1; node >= 0; node--) if (below[node].length) x[node] = (x[below[node][0]] + x[below[node].at(-1)]) / 2;
-  const wordRow = (deepest + 1) * step + 14, height = words ? wordRow + 14 : deepest * step + 40;
+  const height = deepest * step + (words ? 50 : 36);
   const svg = make('svg:svg', { width: next + 8, height, viewBox: `0 0 ${next + 8} ${height}`, class: 'drawing', role: 'img', 'aria-label': 'Constituency tree' });
   tree.p.forEach((parent, node) => { if (parent >= 0) svg.append(make('svg:line', { x1: x[parent], y1: y[parent] + 8, x2: x[node], y2: y[node] - 11, class: edges.has(node) ? 'edge on' : 'edge' })); });
   tree.l.forEach((label, node) => {
-    if (words && tree.w[node]) svg.append(make('svg:line', { x1: x[node], y1: y[node] + 8, x2: x[node], y2: wordRow - 13, class: 'stem' }), make('svg:text', { x: x[node], y: wordRow, 'text-anchor': 'middle', class: 'word' }, brief(tree.w[node]), make('svg:title', {}, tree.w[node].slice(0, 2000))));
+    if (words && tree.w[node]) svg.append(make('svg:text', { x: x[node], y: y[node] + 22, 'text-anchor': 'middle', class: 'word' }, brief(tree.w[node]), make('svg:title', {}, tree.w[node].slice(0, 2000))));
     const wide = widthOf(label) + 10;
     svg.append(nodeMark(node, tree, roots, spare, inside, [make('svg:rect', { x: x[node] - wide / 2, y: y[node] - 11, width: wide, height: 20, rx: 6 }), make('svg:text', { x: x[node], y: y[node] + 4, 'text-anchor': 'middle' }, brief(label))], itemText(kind, tree, below, order, node).slice(0, 500)));
   });
@@ -261,11 +289,12 @@ function drawArcs(tree, below, roots, spare, kind, order) {
   const [inside, edges] = coverage(roots, tree, below, kind, order), x = [];
   let next = 8;
   tree.l.forEach((word, node) => { const wide = widthOf(word) + 18; x[node] = next + wide / 2; next += wide; });
-  const reach = tree.p.map((parent, node) => (parent < 0 ? 0 : Math.abs(parent - node))), most = Math.max(1, ...reach), rise = (k) => 14 + 84 * Math.sqrt(k / most), base = 122;
+  const reach = tree.p.map((parent, node) => (parent < 0 ? 0 : Math.abs(parent - node))), most = Math.max(1, ...reach), rise = (k) => 14 + 84 * Math.sqrt(k / most), base = 132;
   const svg = make('svg:svg', { width: next + 8, height: base + 36, viewBox: `0 0 ${next + 8} ${base + 36}`, class: 'drawing', role: 'img', 'aria-label': 'Dependency tree' });
   tree.p.forEach((parent, node) => {
     if (parent < 0) { svg.append(make('svg:line', { x1: x[node], x2: x[node], y1: 14, y2: base - 4, class: 'stem' }), make('svg:text', { x: x[node], y: 10, 'text-anchor': 'middle', class: 'quiet' }, 'root')); return; }
     const top = base - rise(reach[node]), side = parent < node ? 4 : -4, from = x[parent] + side, to = x[node] - side * 0.2, bend = Math.min(24, Math.abs(to - from) / 2) * Math.sign(to - from);
+    if (tree.r && tree.r[node]) svg.append(make('svg:text', { x: (from + to) / 2, y: top - 3, 'text-anchor': 'middle', class: 'arc quiet' }, brief(tree.r[node])));
     svg.append(make('svg:path', { d: `M${from} ${base - 2} L${from} ${top + 10} Q${from} ${top} ${from + bend} ${top} L${to - bend} ${top} Q${to} ${top} ${to} ${top + 10} L${to} ${base - 2}`, class: edges.has(node) ? 'edge on' : 'edge' }), make('svg:path', { d: `M${to - 3.5} ${base - 8} L${to + 3.5} ${base - 8} L${to} ${base - 1} Z`, class: edges.has(node) ? 'head on' : 'head' }));
   });
   tree.l.forEach((word, node) => {
@@ -293,6 +322,9 @@ function lightUp(box) {
 function svgText(svg) {
   const clone = svg.cloneNode(true), own = svg.querySelectorAll('*'), other = clone.querySelectorAll('*');
   clone.setAttribute('xmlns', SVG);
+  const [, , width, height] = svg.getAttribute('viewBox').split(' ');
+  clone.setAttribute('width', width);
+  clone.setAttribute('height', height);
   own.forEach((element, k) => {
     const style = getComputedStyle(element);
     for (const key of ['fill', 'stroke', 'stroke-width', 'stroke-dasharray', 'font-size', 'font-family', 'font-weight', 'opacity']) { const value = style.getPropertyValue(key); if (value && value !== 'normal') other[k].setAttribute(key, value); }
@@ -346,8 +378,8 @@ function drawWaterfall(shown) {
     let at = 0;
     for (const bar of bars) { bar.from = at; at += bar.value; bar.to = at; }
     bars.push({ text: alone() ? 'score' : 'A − B', from: 0, to: total, value: total, sum: true });
-    const [low, high] = range([0, ...bars.flatMap((bar) => [bar.from, bar.to])]), width = roomIn('waterfall', 720), narrow = width < 560, label = narrow ? 130 : 250, letters = narrow ? 17 : 34, step = 24, x = scale(low, high, label + (narrow ? 44 : 60), width - 64);
-    const svg = make('svg:svg', { viewBox: `0 0 ${width} ${bars.length * step + 8}`, class: 'chart', role: 'img', 'aria-label': `Waterfall of ${name}` });
+    const [low, high] = range([0, ...bars.flatMap((bar) => [bar.from, bar.to])]), width = roomIn('waterfall', 1100), narrow = width < 560, label = narrow ? 130 : Math.round(width * 0.4), letters = narrow ? 17 : Math.floor(label / 6.6), step = 24, x = scale(low, high, label + (narrow ? 44 : 60), width - 64);
+    const svg = make('svg:svg', { viewBox: `0 0 ${width} ${bars.length * step + 8}`, class: 'chart wide', role: 'img', 'aria-label': `Waterfall of ${name}` });
     bars.forEach((bar, k) => {
       const y = k * step + 4, colour = bar.sum ? 'even' : sideOf(bar.value, m), [one, two] = [x(bar.from), x(bar.to)].sort((p, q) => p - q);
       const short = [...bar.text].length > letters ? [...bar.text].slice(0, letters - 1).join('') + '…' : bar.text;

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-import pyarrow.compute as pc
 import torch
 from torch import Tensor
 
-from tensormt.edit.engine import pairs
+from tensormt.edit.engine import pairs, reference_word_counts, word_counts
 from tensormt.errors import TensorMTError
 from tensormt.formulas import ratio
-from tensormt.kernels.edit_distance import subsequences
+from tensormt.kernels.subsequence import subsequences
 from tensormt.kernels.weighted_subsequence import weighted_subsequences
 from tensormt.ngram.matching import matches
 from tensormt.ngram.references import References
@@ -21,6 +20,7 @@ from tensormt.rouge.skip_bigrams import pair_counts, pair_matches
 from tensormt.text.dictionary import Dictionary
 from tensormt.text.plain_tokens import NO_TOKEN
 from tensormt.text.rouge_tokens import SENTENCE_END, stem
+from tensormt.text.stopwords import STOP_WORDS
 from tensormt.text.tokens import TokenBatch
 
 if TYPE_CHECKING:
@@ -93,10 +93,8 @@ def _jackknife(scores: Tensor, present: Tensor) -> Tensor:
 
 def shared(metric: ROUGE, hyp: TokenBatch, refs: References) -> Shared:
     """Count what each segment shares with each reference."""
-    blanks = [_blank(batch) for batch in (hyp, *refs.streams)]
-    nothing = torch.stack([blanks[0] | other for other in blanks[1:]])
-    own = torch.where(blanks[0], 0, hyp.lengths)
-    other = torch.where(torch.stack(blanks[1:]), 0, refs.lengths)
+    own, other = word_counts(hyp), reference_word_counts(refs)
+    nothing = (own == 0) | (other == 0)
     if metric.variant == "lsum":
         matched, own, other = union_matches(hyp, refs, SENTENCE_END)
     elif metric.variant == "l":
@@ -127,12 +125,33 @@ def _ngram_matches(hyp: TokenBatch, refs: References, order: int) -> Tensor:
 def prepared(
     metric: ROUGE, hyp: TokenBatch, refs: Sequence[TokenBatch]
 ) -> tuple[TokenBatch, References]:
-    """Return hypothesis and references in lower case, as stems where the metric compares them."""
+    """Return both sides as they are compared: in lower case, without stop words, as stems."""
     if metric.reads.lowercase:
         hyp, refs = hyp.lowered, [ref.lowered for ref in refs]
+    if not metric.stop_words:
+        hyp, refs = _content(hyp), [_content(ref) for ref in refs]
     if metric.stem:
         hyp, refs = _stemmed(hyp), [_stemmed(ref) for ref in refs]
     return hyp, refs if isinstance(refs, References) else References(refs)
+
+
+def _content(batch: TokenBatch) -> TokenBatch:
+    """The batch without stop words; a text of nothing else keeps NO_TOKEN, as it is present."""
+    if batch.dictionary is None:
+        raise TensorMTError("token ids have no stop words: use ROUGE(stop_words=True), or text")
+    words = batch.dictionary.strings
+    numbers, names = Dictionary.encode([*words, NO_TOKEN])
+    numbers = numbers.to(batch.device, torch.int32)
+    content = torch.tensor([word not in STOP_WORDS for word in words], device=batch.device)
+    kept = content.index_select(0, batch.tokens)
+    owner = torch.repeat_interleave(batch.lengths)
+    lengths = torch.zeros_like(batch.lengths).index_add_(0, owner, kept.to(batch.lengths.dtype))
+    emptied = (batch.lengths > 0) & (lengths == 0)
+    first = batch.starts[emptied]
+    tokens = numbers.index_select(0, batch.tokens)
+    tokens[first], kept[first] = numbers[-1], True
+    lengths += emptied
+    return TokenBatch(tokens[kept], lengths, names, batch.tokenize, batch.lowercase)
 
 
 def _stemmed(batch: TokenBatch) -> TokenBatch:
@@ -141,14 +160,3 @@ def _stemmed(batch: TokenBatch) -> TokenBatch:
     numbers, names = Dictionary.encode([stem(word) for word in batch.dictionary.strings])
     tokens = numbers.to(batch.device, torch.int32).index_select(0, batch.tokens)
     return TokenBatch(tokens, batch.lengths, names, batch.tokenize, batch.lowercase)
-
-
-def _blank(batch: TokenBatch) -> Tensor:
-    """Which segments have text, but no token, bool [B]."""
-    number = -1
-    if batch.dictionary is not None:
-        number = pc.index(batch.dictionary.array, NO_TOKEN).as_py()
-    if number < 0 or not len(batch.tokens):
-        return torch.zeros_like(batch.lengths, dtype=torch.bool)
-    first = batch.starts.clamp(max=len(batch.tokens) - 1)
-    return (batch.lengths == 1) & (batch.tokens.index_select(0, first) == number)

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from tensormt.edit.engine import aligned, pairs
+from tensormt.edit.engine import pairs, word_counts
+from tensormt.edit.explained import aligned
 from tensormt.explanation import Explanation
 from tensormt.kernels.backend import repeat, take
 from tensormt.kernels.counts import Keys
 from tensormt.kernels.counts import occurrences as counted_keys
-from tensormt.kernels.edit_distance import common_places
 from tensormt.kernels.matches import Items, Occurrences, items
+from tensormt.kernels.subsequence import common_places
 from tensormt.ngram.keys import occurrences
 from tensormt.ngram.references import References
 from tensormt.rouge import engine, skip_bigrams
@@ -46,8 +47,13 @@ def explain(metric: ROUGE, hyp: TokenBatch, refs: Sequence[TokenBatch]) -> Expla
     own, *others = [_of_order(occurrences(batch, order), order) for batch in (hyp, *ready)]
     columns: list[list[int]] = [[] for _ in range(order - 1)]
     columns.append([_MATCHED])
-    found = items(own, others, chosen)
+    found = _real(hyp, items(own, others, chosen))
     return Explanation("n-gram", hyp, ready, found, columns=columns, best=chosen, evenly=True)
+
+
+def _real(hyp: TokenBatch, found: Items) -> Items:
+    """Without the matches of text that has no token."""
+    return found._replace(counted=found.counted & (take(word_counts(hyp), found.hyp.segment) > 0))
 
 
 def _of_order(side: Occurrences, order: int) -> Occurrences:
@@ -96,4 +102,5 @@ def _pairs(metric: ROUGE, hyp: TokenBatch, refs: References, chosen: Tensor) -> 
     found = Items(own, others, rank < most, counts, torch.where(most > 0, which, -1))
     far = max((int(side.order.max()) for side in (own, *others) if len(side.order)), default=1)
     columns = [[_MATCHED]] * far
+    found = _real(hyp, found)
     return Explanation("skip-bigram", hyp, refs, found, columns=columns, best=chosen, evenly=True)

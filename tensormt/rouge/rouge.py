@@ -38,6 +38,7 @@ BALANCES = ("precision", "recall", "f1")
 Variant = Annotated[str, Choice("What is compared", (*NGRAMS, "l", "lsum", "w", "s", "su"))]
 Balance = Annotated[str, Choice("Which of the three is the score", BALANCES)]
 Stem = Annotated[bool, Boolean("Compare stems (Porter) of words of more than three letters")]
+StopWords = Annotated[bool, Boolean("Keep English function words")]
 Several = Annotated[str, Choice("How several references count", ("best", "average", "jackknife"))]
 MaxSkip = Annotated[int, Integer("Words between a pair, for s and su; -1: any number", -1, 1000)]
 Weight = Annotated[float, Number("Exponent of matches in a row, for w", 1, 10)]
@@ -62,6 +63,7 @@ class ROUGE(Metric["TokenBatch"]):
         sentences: What ends a sentence, for lsum: lines, or split for a rule of punctuation.
         tokenize: Tokeniser of text; rouge keeps runs of a-z and 0-9, as rouge-score does. Text is
             compared in lower case.
+        stop_words: Keep English function words; False leaves them out on both sides.
 
     >>> from tensormt import TokenBatch
     >>> lines = ["police kill the gunman"], ["police killed the gunman"]
@@ -70,7 +72,7 @@ class ROUGE(Metric["TokenBatch"]):
     0.75
     """
 
-    name: ClassVar[str] = "ROUGE"
+    name = "ROUGE"
     summary: ClassVar[str] = "ROUGE with rouge-score's numbers: n-grams, common subsequences, pairs"
     variant: str
     balance: str
@@ -80,6 +82,7 @@ class ROUGE(Metric["TokenBatch"]):
     weight: float
     sentences: str
     tokenize: str
+    stop_words: bool
 
     def __init__(
         self,
@@ -91,6 +94,7 @@ class ROUGE(Metric["TokenBatch"]):
         weight: Weight = 1.2,
         sentences: SentenceEnds = "lines",
         tokenize: Tokenizer = "rouge",
+        stop_words: StopWords = True,
     ) -> None:
         from tensormt.text.plain_tokens import check_name
 
@@ -114,7 +118,10 @@ class ROUGE(Metric["TokenBatch"]):
             found["weight"] = f"{self.weight:g}"
         elif self.variant == "lsum":
             found["sentences"] = self.sentences
-        return {**found, "stem": self.stem, "tok": self.tokenize, "multi": self.references}
+        found["stem"] = self.stem
+        if not self.stop_words:
+            found["stopwords"] = False
+        return {**found, "tok": self.tokenize, "multi": self.references}
 
     @property
     def width(self) -> int:

@@ -17,8 +17,8 @@ from torch import Tensor
 
 from tensormt.kernels.backend import nonzero, owners, repeat, take
 from tensormt.kernels.counts import Keys, clipped
-from tensormt.kernels.edit_distance import common_places
 from tensormt.kernels.ngram_overlap import Sequences
+from tensormt.kernels.subsequence import common_places
 from tensormt.ngram.references import References
 from tensormt.text.tokens import TokenBatch, unify
 

@@ -124,7 +124,8 @@ def score_files(
     scores. The same call continues an interrupted run.
 
     Args:
-        paths: Files, patterns or folders; fsspec URLs are allowed.
+        paths: Files, patterns or folders; fsspec URLs of the protocols of
+            `tensormt.data.fsspec_io` are allowed.
         out: Output folder.
         metrics: Names of metrics, with options as in `stm:max_depth=3`.
         engine: "local" (processes) or "ray" (actors).
@@ -146,7 +147,7 @@ def score_files(
         progress: Called with a number of new rows and a note.
         log: Called with one line per finished shard.
         options: Further options of `tensormt.scale.job.Job`: parser, trusted, lang, cache, trees,
-            device, chunk.
+            device, chunk, protocols.
 
     Returns:
         Corpus scores, signatures and numbers of rows.

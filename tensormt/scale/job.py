@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from tensormt.data.fsspec_io import local_copy
+from tensormt.data.fsspec_io import allow_protocols, local_copy
 from tensormt.data.row_columns import Columns
 from tensormt.data.shard_writer import SUFFIXES
 from tensormt.data.shards import Shard
@@ -51,6 +51,7 @@ class Job:
         skip: Whether invalid rows are skipped.
         documents: Whether document scores are computed.
         tables: Files of n-gram counts by key (`unfitted`).
+        protocols: Further protocols of fsspec that may be opened.
 
     Raises:
         TensorMTError: If an option is invalid.
@@ -70,8 +71,10 @@ class Job:
     skip: bool = False
     documents: bool = False
     tables: Mapping[str, str] = field(default_factory=dict)
+    protocols: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        allow_protocols(self.protocols)  # in the process of a worker, too
         if self.form not in SUFFIXES:
             raise TensorMTError(f"no format {self.form!r}: choose from {', '.join(SUFFIXES)}")
         if self.chunk is not None and self.chunk < 1:
@@ -91,7 +94,9 @@ class Job:
         data = json.loads(line)
         hyp, refs, *others = data.pop("columns")
         metrics = tuple(data.pop("metrics"))
-        return cls(columns=Columns(hyp, tuple(refs), *others), metrics=metrics, **data)
+        protocols = tuple(data.pop("protocols"))
+        columns = Columns(hyp, tuple(refs), *others)
+        return cls(columns=columns, metrics=metrics, protocols=protocols, **data)
 
     def output(self, shard: Shard) -> str:
         """Return the file of the scores of a shard."""

@@ -8,9 +8,10 @@ corpora sum the counts.
 
 Balance, beyond the paper, because a precision rewards short output: `recall` and `f1` compare with
 each reference alone, P and R being the means over orders of clipped / count of the hypothesis and
-of the reference, F = 2PR/(P+R); the best reference (the first of equals) gives the segment its
-counts. `brevity` multiplies the paper's score by BLEU's brevity penalty, with the closest reference
-length in tokens (the shorter of equals).
+of the reference, F = 2PR/(P+R); the best reference gives the segment its counts: of equally good
+ones that with the largest counts, compared one after the other (clipped, then the reference's, by
+rising order), so that the order of the references is irrelevant. `brevity` multiplies the paper's
+score by BLEU's brevity penalty, with the closest reference length in tokens (the shorter of two).
 """
 
 from __future__ import annotations
@@ -126,8 +127,7 @@ class ClippedPrecisionMetric(TreeMetric):
         if not self.one_reference:
             return [1, *_clipped(own, others), *count]
         rows = [[1, *_clipped(own, [ref]), *count, *map(len, ref)] for ref in others if ref[0]]
-        # the first of equally good ones
-        return max(rows, key=lambda row: self._score(row, True), default=[0] * self.width)
+        return max(rows, key=lambda row: (self._score(row, True), row), default=[0] * self.width)
 
     def _explain(self, hyp: TreeBatch, refs: Sequence[TreeBatch]) -> Explanation:
         from tensormt.syntax import clipped_engine

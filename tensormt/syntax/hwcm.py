@@ -41,7 +41,7 @@ class HWCM(ClippedPrecisionMetric, DependencyMetric):
     [1.0]
     """
 
-    name: ClassVar[str] = "HWCM"
+    name = "HWCM"
     summary: ClassVar[str] = "shared chains of head words in the dependency trees"
     epsilon = 1e-3
     item = "chain"

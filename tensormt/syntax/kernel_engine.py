@@ -12,7 +12,7 @@ from torch import Tensor
 from tensormt.explanation import Explanation
 from tensormt.kernels.matches import node_pairs
 from tensormt.kernels.tree_kernel import Side, log_kernel, side
-from tensormt.syntax.clipped_engine import CHUNK, check_references
+from tensormt.syntax.clipped_engine import check_references, chunk_size
 from tensormt.trees.batch import TreeBatch
 
 if TYPE_CHECKING:
@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 def log_kernels(metric: TreeKernelMetric, left: TreeBatch, right: TreeBatch) -> Tensor:
     """Return log K(left b, right b) of aligned trees, float64 [B]; -inf where K is 0."""
     sides = zip(_sides(metric, left), _sides(metric, right), strict=True)
+    size = chunk_size(left)
     return torch.cat(
-        [log_kernel(a, b, metric.decay, k * CHUNK + 1) for k, (a, b) in enumerate(sides)]
+        [log_kernel(a, b, metric.decay, k * size + 1) for k, (a, b) in enumerate(sides)]
     )
 
 
@@ -32,7 +33,7 @@ def _sides(metric: TreeKernelMetric, batch: TreeBatch) -> list[Side]:
     trees, labels, words = metric.hashed(batch)
     return trees.memo(
         ("sides", words is None),
-        lambda: [side(part.nodes, labels, words) for part in trees.chunks(CHUNK)],
+        lambda: [side(part.nodes, labels, words) for part in trees.chunks(chunk_size(trees))],
     )
 
 

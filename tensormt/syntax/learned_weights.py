@@ -25,11 +25,12 @@ from tensormt.errors import TensorMTError
 from tensormt.inputs import Trees
 from tensormt.kernels.counts import Keys, occurrences
 from tensormt.metric import Metric
-from tensormt.syntax.clipped_engine import check_references
+from tensormt.syntax.clipped_engine import best_rows, check_references
 from tensormt.syntax.clipped_precision import ClippedPrecisionMetric
 from tensormt.trees.batch import TreeBatch
 
 _FORMAT = "tensormt learned weights 1"
+_MAX_THETA = 100  # largest |θ|
 _CHUNK = 2048  # segments at a time, so that keys keep their bits in the counter
 
 
@@ -141,6 +142,7 @@ class LearnedMetric(Metric[TreeBatch]):
                 f"{metric.name} has no weights to learn: use stm, hwcm or dstm with balance "
                 "precision, recall or f1"
             )
+        _check_weights(theta)
         fractions: Any = metric
         self.metric: ClippedPrecisionMetric = fractions
         self.theta = theta.detach()
@@ -173,9 +175,7 @@ class LearnedMetric(Metric[TreeBatch]):
         theta = self.theta.to(hyp.device)
         features = features_of(self.metric, theta.shape[0], hyp, refs)
         rows = rows_of(self.metric, features, theta)
-        score = torch.where(features.present, self.score(rows, segment=True), -1.0)
-        best = score.argmax(0)[None, :, None].expand(1, *rows.shape[1:])
-        return rows.gather(0, best)[0]
+        return best_rows(rows, self.score(rows, segment=True), features.present)[0]
 
     def _score(self, rows: Any, segment: bool | None) -> Any:
         return self.metric._score(rows, segment)
@@ -187,11 +187,36 @@ def save_weights(path: str | Path, spec: str, signature: str, theta: Tensor) -> 
     save_tensors(path, _FORMAT, {"theta": theta}, about)
 
 
+def _check_weights(theta: Tensor) -> None:
+    """Raise unless sums of the weights exp θ are finite numbers."""
+    if not bool((theta.abs() <= _MAX_THETA).all()):  # false for NaN, too
+        raise TensorMTError(
+            f"learned weights must be finite, their logarithms within ±{_MAX_THETA}: learn them "
+            "again"
+        )
+
+
 def load_weights(path: str | Path) -> tuple[str, Tensor]:
-    """The specification of the metric, and its weights."""
+    """The specification of the metric, and its weights.
+
+    Raises:
+        TensorMTError: If the file has no finite weights, or those of a metric that is learned.
+    """
+    if not str(path):
+        raise TensorMTError("metric 'learned:' names no file of weights: type learned:FILE")
     about, tensors = load_tensors(path, _FORMAT, "learned weights")
     theta = tensors.get("theta")
     fits = theta is not None and theta.dim() == 1 and len(theta)
     if not fits or not isinstance(about.get("spec"), str):
         raise TensorMTError(f"{path} cannot be read as learned weights: save them again")
-    return about["spec"], tensors["theta"].to(torch.float64)
+    if "learned:" in about["spec"]:
+        raise TensorMTError(
+            f"{path} has weights of {about['spec'][:60]!r}, which is learned itself: expected stm, "
+            "hwcm or dstm"
+        )
+    theta = tensors["theta"].to(torch.float64)
+    try:
+        _check_weights(theta)
+    except TensorMTError as error:
+        raise TensorMTError(f"{path}: {error}") from None
+    return about["spec"], theta

@@ -72,7 +72,7 @@ class STM(SubtreeMetric, ConstituencyMetric):
     0.702
     """
 
-    name: ClassVar[str] = "STM"
+    name = "STM"
     summary: ClassVar[str] = "shared subtrees of the constituency trees"
 
     def __init__(
@@ -93,7 +93,7 @@ class DSTM(SubtreeMetric, DependencyMetric):
         rules: Head rules that make dependencies from constituents.
     """
 
-    name: ClassVar[str] = "DSTM"
+    name = "DSTM"
     summary: ClassVar[str] = "shared subtrees of the dependency trees"
 
     def __init__(

@@ -159,7 +159,7 @@ class TKM(TreeKernelMetric, ConstituencyMetric):
     [1.0]
     """
 
-    name: ClassVar[str] = "TKM"
+    name = "TKM"
     summary: ClassVar[str] = "all shared subtrees at once, by the tree kernel"
 
     def __init__(self, decay: Decay = 1.0, lexical: Lexical = False) -> None:
@@ -180,7 +180,7 @@ class DTKM(TreeKernelMetric, DependencyMetric):
         rules: Head rules that make dependencies from constituents.
     """
 
-    name: ClassVar[str] = "DTKM"
+    name = "DTKM"
     summary: ClassVar[str] = "the tree kernel on dependency trees"
 
     def __init__(self, decay: Decay = 1.0, rules: HeadRules = "collins") -> None:

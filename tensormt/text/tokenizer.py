@@ -18,7 +18,6 @@ Python's `str.split()`: Unicode, control characters 28 to 31 included.
 from __future__ import annotations
 
 import re
-import string
 from collections.abc import Sequence
 
 import numpy as np
@@ -67,8 +66,10 @@ def _classes() -> bytes:
 
 
 _TABLE = _classes()
-# what ROUGE keeps of text in lower case; line feeds stand between lines
-_ALPHANUMERIC = bytes(k if k == 10 or chr(k) in string.printable[:36] else 32 for k in range(256))
+# what ROUGE keeps, in lower case; line feeds stand between lines
+_ALPHANUMERIC = bytes(
+    ord(chr(k).lower()) if k == 10 or (k < 128 and chr(k).isalnum()) else 32 for k in range(256)
+)
 # lines a chunk: the buffers of one chunk stay in the processor's cache
 _CHUNK = 512
 
@@ -153,7 +154,9 @@ def _by_line(texts: list[str], first: int, name: str) -> tuple[pa.Array, np.ndar
 
 def _alphanumeric(texts: list[str], first: int) -> tuple[pa.Array, np.ndarray]:
     """Runs of a-z and 0-9 of text in lower case; NO_TOKEN for a line with text, but no such run."""
-    buffer = _buffer([line.lower() for line in texts], first, "rouge")
+    buffer = _buffer(texts, first, "rouge")
+    if not buffer.isascii():  # the table below has the lower case of ASCII
+        buffer = _buffer([line.lower() for line in texts], first, "rouge")
     strings, count = _cut(buffer.translate(_ALPHANUMERIC), "none")
     lost = [k for k in np.flatnonzero(count == 0).tolist() if texts[k].strip()]
     if lost:

@@ -194,6 +194,30 @@ def _abbreviations(lang: str) -> frozenset[str]:
 _COMMON = frozenset("dr prof st mr mrs etc".split())
 
 
+_NAMES = dict(
+    pair.split("=")
+    for pair in (
+        "arabic=ar bulgarian=bg catalan=ca chinese=zh croatian=hr czech=cs danish=da deutsch=de "
+        "dutch=nl english=en estonian=et finnish=fi french=fr français=fr german=de greek=el "
+        "hebrew=he hindi=hi hungarian=hu icelandic=is italian=it italiano=it japanese=ja korean=ko "
+        "norwegian=no polish=pl portuguese=pt romanian=ro russian=ru slovak=sk slovenian=sl "
+        "spanish=es español=es swedish=sv turkish=tr ukrainian=uk "
+        "ces=cs deu=de eng=en spa=es fin=fi fra=fr hin=hi ita=it nld=nl pol=pl por=pt ron=ro "
+        "rus=ru swe=sv ukr=uk zho=zh jpn=ja"
+    ).split()
+)
+
+
+def language_code(name: str) -> str:
+    """Return the code of a language that a name or a longer code probably means; "": unknown.
+
+    >>> language_code("English"), language_code("pt_BR"), language_code("deu")
+    ('en', 'pt', 'de')
+    """
+    short = re.split("[-_]", name.strip().lower())[0]
+    return _NAMES.get(short, short if len(short) == 2 and short != name else "")
+
+
 @cache
 def script(char: str) -> str:
     """The script of a letter, as Unicode names it (LATIN, CYRILLIC, …); "" for no letter."""

@@ -4,6 +4,7 @@
 `train`).
 """
 
+from tensormt.train.batcher import Batcher, batched
 from tensormt.train.expected_counts import expected_bleu, expected_matches
 from tensormt.train.learned import Learned
 from tensormt.train.mbr import best, mbr, nbest
@@ -19,12 +20,14 @@ from tensormt.train.special_tokens import SpecialIds, distinct
 from tensormt.train.text_reward import TextReward
 
 __all__ = [
+    "Batcher",
     "Learned",
     "Reward",
     "SoftKernel",
     "SpecialIds",
     "TextReward",
     "against_greedy",
+    "batched",
     "best",
     "distinct",
     "expected_bleu",

@@ -3,7 +3,7 @@
 A completion is a string or a chat, of which the last message of the assistant is used: tool calls
 and answers of tools are ignored, and if the content of a message is a list of parts, their text is
 used. A reference has the same format; a row of a data set has one reference, a list of them, or
-None.
+None (NaN). Lists may be numpy arrays or Arrow lists, as data frames hold them.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tensormt.data.coercion import as_list
 from tensormt.errors import TensorMTError
 
 
@@ -23,6 +24,7 @@ def completion_text(completion: Any) -> str:
     >>> completion_text([{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Yo"}])
     'Yo'
     """
+    completion = _row(completion)
     if completion is None or isinstance(completion, str):
         return completion or ""
     if isinstance(completion, Mapping):
@@ -42,10 +44,18 @@ def reference_texts(row: Any) -> list[str]:
     >>> reference_texts(["a", ""]), reference_texts(None)
     (['a'], [])
     """
+    row = _row(row)
     single = row is None or isinstance(row, str | Mapping)
     chat = not single and _listed(row) and any(isinstance(each, Mapping) for each in row)
     each = [row] if single or chat else list(row)
     return [text for text in map(completion_text, each) if text and not text.isspace()]
+
+
+def _row(value: Any) -> Any:
+    """A cell of a table as Python has it: arrays as lists, NaN as None."""
+    (found,) = as_list([value], "rows")
+    listed = hasattr(found, "tolist") or hasattr(found, "to_list")
+    return as_list(found, "references") if listed else found
 
 
 def _content(content: Any) -> str:

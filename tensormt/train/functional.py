@@ -27,17 +27,17 @@ from torch import Tensor
 from torch.nn.functional import pad as padded
 
 from tensormt.errors import TensorMTError
-from tensormt.kernels.backend import mix, on_cpu
+from tensormt.kernels.backend import at_a_time, mix, on_cpu
 from tensormt.kernels.ngrams import Order, compare, different, share
 from tensormt.metric import Metric
 from tensormt.ngram.base import NgramMetric
 from tensormt.ngram.match_table import MatchTable
+from tensormt.options import describe
 from tensormt.train.special_tokens import Ids, SpecialIds, values_readable, warn_if_empty
 
 __all__ = ["scores", "statistics"]
 
-# cells compared at a time: on CPUs they fit into the cache, other devices need larger batches
-_CPU_CELLS, _DEVICE_CELLS = 1 << 20, 1 << 28
+_CELLS, _BYTES = 1 << 20, 4  # cells compared at a time on a CPU, and bytes of one elsewhere
 _MAX_RANGE = 1 << 21  # largest range of ids that are renumbered: larger than vocabularies
 
 
@@ -85,7 +85,7 @@ def statistics(
     >>> statistics(BLEU(max_order=2), hyp, refs, pad=0).shape[0]
     1
     """
-    counter = _check(metric, hyp, refs)
+    counter = _check(metric, hyp, refs, hyp_lengths, ref_lengths)
     samples = hyp if hyp.dim() == 3 else hyp[:, None]
     if hyp_lengths is not None and hyp.dim() == 2:
         hyp_lengths = hyp_lengths[:, None]
@@ -97,7 +97,7 @@ def statistics(
     size, number, width = samples.shape
     streams, other = refs.shape[1:]
     step = number * max(width, 1) * (streams * (other + 1) + width)
-    step = max((_CPU_CELLS if on_cpu(hyp) else _DEVICE_CELLS) // max(step, 1), 1)
+    step = max(at_a_time(hyp, _CELLS, _BYTES) // max(step, 1), 1)
     parts = [
         _counted(
             counter, samples[rows], refs[rows], ours[rows], theirs[rows], prefixes, per_reference
@@ -209,7 +209,13 @@ def scores(
     return metric.score(found, segment=True)
 
 
-def _check(metric: Metric[Any], hyp: Tensor, refs: Tensor) -> NgramMetric:
+def _check(
+    metric: Metric[Any],
+    hyp: Tensor,
+    refs: Tensor,
+    lengths: Tensor | None = None,
+    ref_lengths: Tensor | None = None,
+) -> NgramMetric:
     """The metric, if it counts n-grams and the tensors are as expected."""
     if not hasattr(metric, "count"):
         raise TensorMTError(
@@ -217,6 +223,18 @@ def _check(metric: Metric[Any], hyp: Tensor, refs: Tensor) -> NgramMetric:
             " with a parser"
         )
     counter: Any = metric
+    given = {"hypotheses": hyp, "references": refs, "lengths": lengths, "ref_lengths": ref_lengths}
+    for name, value in given.items():
+        if not isinstance(value, Tensor) and (value is not None or "lengths" not in name):
+            raise TensorMTError(
+                f"{name} are {describe(value)}, expected a tensor of integers: make one with "
+                "torch.tensor(…)"
+            )
+    devices = {str(value.device) for value in given.values() if value is not None}
+    if len(devices) > 1:
+        raise TensorMTError(
+            f"tensors are on several devices, {', '.join(sorted(devices))}: move them to one"
+        )
     if hyp.dim() not in (2, 3) or refs.dim() != 3 or hyp.shape[0] != refs.shape[0]:
         raise TensorMTError(
             f"hypotheses of shape {list(hyp.shape)} and references of shape {list(refs.shape)}: "
@@ -242,7 +260,11 @@ def _narrow(hyp: Tensor, refs: Tensor, keep: bool) -> tuple[Tensor, Tensor]:
     """The ids as int16, which CPUs compare twice as fast: renumbered, or unchanged with `keep`.
 
     This is done on the CPU only, since reading values causes a synchronization on other devices.
+    What torch.compile makes of comparisons of int64 for a CPU with AVX2 is wrong (torch 2.13): it
+    gets int32, in which ids have to fit.
     """
+    if on_cpu(hyp) and torch.compiler.is_compiling():
+        return hyp.to(torch.int32), refs.to(torch.int32)
     if not values_readable(hyp) or not (hyp.numel() and refs.numel()):
         return hyp, refs
     low = min(int(hyp.amin()), int(refs.amin()))

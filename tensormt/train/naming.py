@@ -12,7 +12,24 @@ from typing import Any
 
 from tensormt.errors import TensorMTError
 from tensormt.metric import Metric
+from tensormt.options import describe
 from tensormt.registry import make
+
+
+def as_metric(metric: Any) -> Metric[Any]:
+    """Return a metric that is given itself or by its name with options.
+
+    Raises:
+        TensorMTError: If it is neither, or the name is unknown.
+
+    >>> as_metric("stm:balance=f1").name
+    'STM'
+    """
+    if isinstance(metric, str):
+        return make(metric)
+    if not isinstance(metric, Metric):
+        raise TensorMTError(f"the metric is {describe(metric)}, expected a Metric or its name")
+    return metric
 
 
 def metric_label(metric: Metric[Any]) -> str:

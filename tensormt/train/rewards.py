@@ -29,6 +29,7 @@ from tensormt.metric import Metric
 from tensormt.train.functional import scores, statistics
 from tensormt.train.mbr import reference_weights
 from tensormt.train.mbr_aggregation import matches_with_average, matches_with_others
+from tensormt.train.naming import as_metric
 from tensormt.train.special_tokens import IGNORED, ContentIds, Ids, SpecialIds
 from tensormt.train.trainers import GrpoReward
 
@@ -37,7 +38,7 @@ class Reward:
     """A metric on token ids as a reward.
 
     Args:
-        metric: Metric of n-grams.
+        metric: Metric of n-grams, or its name with options.
         pad: Ids of padding.
         eos: Ids of the end.
         bos: Ids of the beginning.
@@ -53,7 +54,7 @@ class Reward:
 
     def __init__(
         self,
-        metric: Metric[Any],
+        metric: Metric[Any] | str,
         *,
         pad: Ids = None,
         eos: Ids = None,
@@ -61,7 +62,7 @@ class Reward:
         skip: Ids = None,
         special: SpecialIds | None = None,
     ) -> None:
-        self.metric = metric
+        self.metric = as_metric(metric)
         self.special = special or SpecialIds(pad, eos, bos, skip)
         self.tokenizer: Any = None
 

@@ -13,28 +13,36 @@ rewarded.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from os import PathLike
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from tensormt.data.coercion import as_lines, as_list
 from tensormt.errors import TensorMTError
 from tensormt.evaluator import Evaluator
 from tensormt.metric import Metric
 from tensormt.parser import Parser
+from tensormt.scoring import read_segments
 from tensormt.segments import Segments
+from tensormt.train.naming import as_metric
 from tensormt.train.rewards import Reward
 from tensormt.train.special_tokens import decode_texts, warn_all_empty
-from tensormt.train.trainers import GrpoReward, OpenRLHFReward, VerlReward
+from tensormt.train.trainers import GrpoReward, OpenRLHFReward, VerlAsyncReward, VerlReward
 from tensormt.trees.sources import TreeSource
 
 TreeSourceLike = TreeSource | Parser | str | PathLike[str] | None
 
 
-def text_segments(texts: Sequence[str | None], refs: Sequence[Sequence[str | None]]) -> Segments:
+def text_segments(texts: Any, refs: Any, data: Any = None) -> Segments:
     """Return segments of one system: texts [n] with their references `[n][R]`.
+
+    Args:
+        texts: List, or column of numpy, pandas, polars or Arrow; None and NaN are empty texts.
+        refs: List or column of lists, one for each text.
+        data: Table whose columns `texts` and `refs` name, as `tm.score` takes it.
 
     Raises:
         TensorMTError: If a string is passed instead of a list, or numbers of rows differ.
@@ -42,21 +50,25 @@ def text_segments(texts: Sequence[str | None], refs: Sequence[Sequence[str | Non
     >>> len(text_segments(["a", "b"], [["a"], ["b", "c"]]).references)
     2
     """
-    if isinstance(texts, str) or any(isinstance(row, str) for row in refs):
+    if data is not None:
+        return read_segments(texts, refs, data=data)
+    rows = [texts, refs] if isinstance(texts, str) else as_list(refs, "refs")
+    if any(isinstance(row, str) for row in rows):
         raise TensorMTError("texts is a list of strings, refs a list of lists: got one string")
-    if len(texts) != len(refs):
+    lines = as_lines(texts, "texts")
+    if len(lines) != len(rows):
         raise TensorMTError(
-            f"{len(texts)} texts but references for {len(refs)}: pass one list of references per "
+            f"{len(lines)} texts but references for {len(rows)}: pass one list of references per "
             "text"
         )
-    return Segments.from_rows({"": texts}, refs)
+    return read_segments(lines, [() if row is None else row for row in rows], rows=True)
 
 
 class TextReward:
     """A metric as a reward of text.
 
     Args:
-        metric: Any metric; one that needs n-gram counts must be fitted.
+        metric: Any metric, or its name with options; one that needs n-gram counts must be fitted.
         parser: A parser, its name or path, or another source of trees, for metrics on trees.
         device: Device of parser and metric; None: CPU.
 
@@ -70,10 +82,11 @@ class TextReward:
 
     def __init__(
         self,
-        metric: Metric[Any],
+        metric: Metric[Any] | str,
         parser: TreeSourceLike = None,
         device: str | torch.device | None = None,
     ) -> None:
+        metric = as_metric(metric)
         if metric.needs_fit:
             raise TensorMTError(
                 f"{metric.name} needs n-gram counts of all references: call metric.fit with all "
@@ -86,13 +99,32 @@ class TextReward:
         default = trees is None or parser == "default"
         self._variant = "" if default else str(getattr(trees, "fingerprint", "parsed"))
 
-    def __call__(self, texts: Sequence[str], refs: Sequence[Sequence[str | None]]) -> Tensor:
-        """Compute segment scores float64 [n] of texts [n] with references `[n][R]`."""
-        if not texts:
+    def __call__(self, texts: Any, refs: Any, *, data: Any = None) -> Tensor:
+        """Compute rewards float64 [n] of texts [n] with references `[n][R]`: segment scores.
+
+        A reward rises with quality: an error rate counts as 1 - score / scale, but at least 0.
+
+        Args:
+            texts: List, or column of numpy, pandas, polars or Arrow.
+            refs: List or column of lists, one for each text.
+            data: Data frame, Arrow table, dataset or dictionary of columns; texts and refs are
+                then names of columns, refs one name or several, as in `tm.score`.
+
+        Raises:
+            TensorMTError: If texts and references do not align.
+        """
+        found = self._scores(texts, refs, data)
+        return found if self.metric.higher_is_better else self.metric.on_unit_scale(found)
+
+    def _scores(self, texts: Any, refs: Any, data: Any = None) -> Tensor:
+        """Segment scores on the metric's own scale."""
+        segments = text_segments(texts, refs, data)
+        outputs = segments.outputs[""]
+        if not outputs:
             return torch.zeros(0, dtype=torch.float64, device=self.device)
-        if not any(text and not text.isspace() for text in texts):
-            warn_all_empty(len(texts))
-        return self.evaluator.segment_scores(text_segments(texts, refs))[self.metric.name][0]
+        if not any(text and not text.isspace() for text in outputs):
+            warn_all_empty(len(outputs))
+        return self.evaluator.segment_scores(segments)[self.metric.name][0]
 
     def samples(
         self, texts: Sequence[Sequence[str]], refs: Sequence[Sequence[str | None]]
@@ -241,15 +273,40 @@ class TextReward:
             name: Name in logs; None: made from the metric and the options.
             scale: Largest reward.
         """
-        return GrpoReward(self.metric, self, column, name, scale, more=self._variant)
+        return GrpoReward(self.metric, self._scores, column, name, scale, more=self._variant)
 
     def verl(self, *, scale: float = 1.0) -> VerlReward:
-        """Return `compute_score` of verl's batch reward manager (after its documentation)."""
-        return VerlReward(self.metric, self, scale)
+        """Return `compute_score` for verl, which calls it for one sample at a time.
 
-    def openrlhf(self, *, scale: float = 1.0) -> OpenRLHFReward:
-        """Return `reward_func` of OpenRLHF (after its documentation)."""
-        return OpenRLHFReward(self.metric, self, scale)
+        Args:
+            scale: Largest reward.
+        """
+        return VerlReward(self.metric, self._scores, scale)
+
+    def verl_async(
+        self, *, scale: float = 1.0, wait: float = 0.002, most: int = 1024
+    ) -> Callable[..., Coroutine[Any, Any, float]]:
+        """Return an `async` `compute_score` for verl, which scores concurrent samples as a batch.
+
+        Args:
+            scale: Largest reward.
+            wait: Seconds that a first sample waits for others.
+            most: Largest batch.
+        """
+        return VerlAsyncReward(self.verl(scale=scale), wait, most).compute_score
+
+    def openrlhf(self, special: Any = None, *, scale: float = 1.0) -> OpenRLHFReward:
+        """Return `reward_func` for OpenRLHF.
+
+        OpenRLHF passes prompt and answer as one text with special tokens. The prompt is removed,
+        and it is an error if it cannot be found (train/query_answer.py).
+
+        Args:
+            special: Hugging Face tokenizer of the model, which also aligns prompts that were
+                truncated, or a list of special tokens such as ["</s>"], which are removed.
+            scale: Largest reward.
+        """
+        return OpenRLHFReward(self.metric, self._scores, scale, special)
 
     def __repr__(self) -> str:
         return f"TextReward({self.metric!r})"

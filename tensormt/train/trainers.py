@@ -1,15 +1,14 @@
 """Reward functions in the formats of trainers: TRL, verl, OpenRLHF.
 
     TRL        reward(prompts=…, completions=…, completion_ids=…, **columns) → list of floats, None
-    verl       compute_score(data_sources, solution_strs, ground_truths, extra_infos) → floats
+    verl       compute_score(data_source, solution_str, ground_truth, extra_info) → float
     OpenRLHF   reward_func(queries, prompts, labels) → {"rewards", "scores", "extra_logs"}
 
 Rewards range from 0 to `scale` (default 1), so that BLEU, which ranges to 100, does not dominate
 other rewards; NIST, which has no largest score, is multiplied by `scale`. The reward of an error
 rate x, such as WER, is 1 - x, but at least 0, times `scale`. The reward of a row
 without a reference is None for TRL, which ignores it, and 0 otherwise. All functions can be
-pickled. The format of TRL is tested with TRL; those of verl and OpenRLHF follow their documentation
-and were not tested with them.
+pickled, and are tested with TRL, verl and OpenRLHF themselves.
 """
 
 from __future__ import annotations
@@ -21,10 +20,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from tensormt.data.coercion import as_lines
 from tensormt.errors import TensorMTError
 from tensormt.metric import Metric
+from tensormt.train.batcher import batched
 from tensormt.train.chat_format import completion_text, reference_texts
 from tensormt.train.naming import identifier, metric_label
+from tensormt.train.query_answer import QueryAnswer
 
 # arguments of TRL that are not columns of the data set
 _TRAINER = ("completion_ids", "trainer_state", "log_extra", "log_metric", "environments")
@@ -52,7 +54,7 @@ class _ScaledReward:
         found: list[float | None] = [None] * len(refs)
         if present:
             some = self.score([outputs[k] for k in present], [refs[k] for k in present])
-            rewards = self.scale * self.metric.normalized(some)
+            rewards = self.scale * self.metric.on_unit_scale(some)
             for k, value in zip(present, rewards.tolist(), strict=True):
                 found[k] = value
         return found
@@ -144,37 +146,95 @@ def _ids_or_text(row: Any) -> list[Any]:
 
 
 class VerlReward(_ScaledReward):
-    """`compute_score` of verl's batch reward manager, which scores a batch per call.
-
-    verl's other reward managers pass `data_source`, `solution_str` and `ground_truth` of one text.
-    """
+    """`compute_score` of verl, for one sample or, in its legacy batch reward manager, for many."""
 
     def __call__(
         self,
-        data_sources: Any = None,
+        data_source: Any = None,
+        solution_str: str | Sequence[str] | None = None,
+        ground_truth: Any = None,
+        extra_info: Any = None,
+        *,
         solution_strs: Sequence[str] | None = None,
         ground_truths: Sequence[Any] | None = None,
-        extra_infos: Any = None,
         **more: Any,
     ) -> Any:
-        """Compute rewards of solutions; ground truths are texts, lists of them, or messages."""
-        if solution_strs is None:
-            one, refs = more.get("solution_str"), more.get("ground_truth")
-            if one is None:
-                raise TensorMTError("verl passes no solution_strs: expected one text for each row")
-            return self.rewards([one], [reference_texts(refs)])[0] or 0.0
-        found = self.rewards(list(solution_strs), [*map(reference_texts, ground_truths or ())])
+        """Compute the reward of a solution, or a list of rewards of a list of solutions.
+
+        Ground truths are texts, lists of them, or messages.
+
+        Raises:
+            TensorMTError: If there is no solution, or numbers of rows differ.
+        """
+        texts = solution_str if solution_strs is None else solution_strs
+        refs = ground_truth if solution_strs is None else ground_truths
+        if texts is None:
+            raise TensorMTError(
+                "verl passes neither solution_str nor solution_strs: expected the text of each "
+                "solution"
+            )
+        if isinstance(texts, str):
+            return self.several([texts], [refs])[0]
+        return self.several(texts, () if refs is None else refs)
+
+    def several(self, texts: Sequence[str], refs: Sequence[Any]) -> list[float]:
+        """Compute rewards [n] of n texts; a row without a reference has 0."""
+        found = self.rewards(as_lines(texts, "solution_strs"), [*map(reference_texts, refs)])
         return [value or 0.0 for value in found]
 
 
+class VerlAsyncReward:
+    """The `async` version of `VerlReward`, which scores concurrent samples as a batch.
+
+    Args:
+        reward: The reward.
+        wait: Seconds that a first sample waits for others.
+        most: Largest batch.
+    """
+
+    def __init__(self, reward: VerlReward, wait: float, most: int) -> None:
+        self._score = batched(reward.several, wait, most)
+
+    async def compute_score(
+        self,
+        data_source: Any = None,
+        solution_str: str = "",
+        ground_truth: Any = None,
+        extra_info: Any = None,
+        **more: Any,
+    ) -> float:
+        """Compute the reward of a solution, together with those of concurrent calls."""
+        found: float = await self._score(solution_str, ground_truth)
+        return found
+
+
 class OpenRLHFReward(_ScaledReward):
-    """`reward_func` of OpenRLHF; a query is the prompt followed by the response."""
+    """`reward_func` of OpenRLHF; a query is the prompt followed by the response.
+
+    Args:
+        metric: The metric.
+        score: Function from texts [n] and references [n][R] to scores [n].
+        scale: Largest reward.
+        special: Hugging Face tokenizer, or a list of special tokens; see `QueryAnswer`.
+    """
+
+    def __init__(
+        self, metric: Metric[Any], score: Score, scale: float = 1.0, special: Any = None
+    ) -> None:
+        super().__init__(metric, score, scale)
+        self.answer = QueryAnswer(special)
 
     def __call__(
         self, queries: Sequence[str], prompts: Sequence[str], labels: Sequence[Any], **more: Any
     ) -> dict[str, Any]:
-        """Compute tensors of rewards and scores [n], and the same for the log."""
-        texts = [q.removeprefix(p) for q, p in zip(queries, prompts, strict=True)]
+        """Compute tensors of rewards and scores [n], and the same for the log.
+
+        Raises:
+            TensorMTError: If numbers of rows differ, or a query does not start with its prompt.
+        """
+        if len(queries) != len(prompts):
+            raise TensorMTError(f"{len(queries)} queries, {len(prompts)} prompts: pass one each")
+        texts = [self.answer(query, own) for query, own in zip(queries, prompts, strict=True)]
         found = self.rewards(texts, [*map(reference_texts, labels)])
         rewards = torch.tensor([value or 0.0 for value in found], dtype=torch.float32, device="cpu")
         return {"rewards": rewards, "scores": rewards, "extra_logs": {"score": rewards}}

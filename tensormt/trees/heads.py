@@ -41,15 +41,15 @@ _NEVER = 1 << 60
 
 
 @lru_cache(maxsize=32)
-def _compile(rule_set: HeadRules) -> _Table:
-    """The table of a rule set."""
+def _compile(rule_set: HeadRules, device: torch.device) -> _Table:
+    """The table of a rule set on a device."""
     rules = rule_set.rows()
     marks, joins = rule_set.punctuation.split(), rule_set.coordination.split()
     fitting = {label for searches in rules.values() for _, fits in searches for label in fits}
     named = sorted({*rules, *fitting, *marks, *joins})
     numbers = {label: number for number, label in enumerate(named, 1)}
     size = len(named) + 1
-    rank = torch.zeros(size, size, dtype=torch.int64)
+    rank = torch.zeros(size, size, dtype=torch.int64, device="cpu")
     sign = torch.ones_like(rank)
     at_end = torch.full_like(rank, _NEVER)
     for row, label in enumerate(["", *named]):
@@ -62,32 +62,35 @@ def _compile(rule_set: HeadRules) -> _Table:
                 rank[row, columns] = number * _STEP
                 sign[row, columns] = 1 if direction == "l" else -1
     cells = (rank.view(-1), sign.view(-1), at_end.view(-1))
-    of_labels = [torch.tensor([name in group for name in ["", *named]]) for group in (marks, joins)]
-    return _Table(numbers, *cells, of_labels[0].long(), of_labels[1])
+    of_labels = [
+        torch.tensor([name in group for name in ["", *named]], device="cpu")
+        for group in (marks, joins)
+    ]
+    tables = (*cells, of_labels[0].long(), of_labels[1])
+    return _Table(numbers, *(table.to(device) for table in tables))
 
 
 def head_children(nodes: Nodes, labels: Dictionary, rules: str) -> Tensor:
     """Flat index of each node's head child, int64 [n]; a node without children has itself."""
     rule_set = rules_named(rules)
-    numbers, rank, sign, at_end, marks, joins = _compile(rule_set)
-    device = nodes.parent.device
+    numbers, rank, sign, at_end, marks, joins = _compile(rule_set, nodes.parent.device)
     known = np.array([numbers.get(name, 0) for name in labels.strings], np.int64)
     kind = take_or(torch.from_numpy(known), nodes.label, 0)
 
     # a node of punctuation alone counts it
-    plain = take(marks.to(device), kind) <= nodes.arity
+    plain = take(marks, kind) <= nodes.arity
     seen = plain | (take(sum_children(nodes, plain.long(), roots=True), nodes.up) == 0)
     order = _order(nodes, seen)
 
     above = take(kind, nodes.parent.clamp(min=0))
     cell = torch.add(kind, above, alpha=len(numbers) + 1)
-    own = take(rank.to(device), cell) + take(sign.to(device), cell) * order.place
-    end = torch.minimum(own, take(at_end.to(device), cell))
+    own = take(rank, cell) + take(sign, cell) * order.place
+    end = torch.minimum(own, take(at_end, cell))
     own = torch.where(seen, torch.where(order.last, end, own), 2 * _NEVER)
     head = _best_child(nodes, own)
     if set(rule_set.coordination.split()).isdisjoint(labels.strings):
         return head
-    return _coordinate(head, seen, order, take(joins.to(device), kind))
+    return _coordinate(head, seen, order, take(joins, kind))
 
 
 class _Order(NamedTuple):

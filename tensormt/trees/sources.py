@@ -65,21 +65,41 @@ class TreesAsText:
     """Texts that are trees themselves: one bracketing each, or CoNLL-U sentences.
 
     Several CoNLL-U sentences of a segment have an empty line between them and become one tree.
+
+    Args:
+        form: "brackets" or "conllu".
+        source: Begins messages about trees that cannot be read.
+        files: Names of the files of all streams, outputs first, for messages; () if unknown.
     """
 
     fingerprint = GIVEN
 
-    def __init__(self, form: str = "brackets", source: str = "in a file of trees, ") -> None:
-        self.form, self.source = form, source
+    def __init__(
+        self,
+        form: str = "brackets",
+        source: str = "in a file of trees, ",
+        files: Sequence[str] = (),
+    ) -> None:
+        self.form, self.source, self.files = form, source, list(files)
         self.kind = "dependency" if form == "conllu" else "constituency"
 
-    def __call__(self, lines: Sequence[str | None], first: int = 1) -> TreeBatch:
+    def streams(self, streams: Sequence[Sequence[str | None]], first: int) -> list[TreeBatch]:
+        """Read the trees of the last streams; an error names the file and the line."""
+        names = self.files[-len(streams) :] if len(self.files) >= len(streams) else []
+        sources = [f"{name}, " for name in names] or [self.source] * len(streams)
+        pairs = zip(streams, sources, strict=True)
+        return [self(lines, first, source) for lines, source in pairs]
+
+    def __call__(
+        self, lines: Sequence[str | None], first: int = 1, source: str | None = None
+    ) -> TreeBatch:
         """Read the trees; an error names the line (or tree), the first one being `first`."""
+        source = self.source if source is None else source
         if self.form == "conllu":
             texts = [(line or "").strip("\n") for line in lines]
             counts = [text.count("\n\n") + 1 if text else 0 for text in texts]
-            return TreeBatch.from_conllu("\n\n".join(texts), self.source, counts)
-        return TreeBatch.from_brackets(lines, self.source, first)
+            return TreeBatch.from_conllu("\n\n".join(texts), source, counts)
+        return TreeBatch.from_brackets(lines, source, first)
 
 
 class PreparsedTrees:

@@ -22,6 +22,7 @@ REFS = [
     ["the dog fled .", "a cat was sitting on the mat", "none came", "x x"],
     [None, "cat on mat", None, None],
 ]
+ERROR_RATES = ("wer", "cer", "per")
 SPEC = "chrf+hwcm:max_length=2,balance=f1+bleu"
 
 
@@ -64,7 +65,8 @@ def queen(specs, hyp, refs):
 
     def x(spec, candidate, reference):
         value = tm.score([candidate], [[reference]], [spec], parser=Flat()).segments[spec]
-        return float(f"{float(value[0]):.11e}")
+        sign = -1 if spec in ERROR_RATES else 1
+        return float(f"{sign * float(value[0]):.11e}")
 
     models = [ref for ref in refs if ref]
     passed = total = 0
@@ -84,6 +86,21 @@ def test_queen_by_its_definition(specs):
     ]
     assert found.segments[f"queen:{specs}"].tolist() == pytest.approx(expected)
     assert found.corpus[f"queen:{specs}"] == pytest.approx(sum(expected) / 4)
+
+
+@pytest.mark.parametrize("specs", ["chrf+wer", "wer+per", "cer+rouge:variant=1"])
+def test_queen_negates_error_rates(specs):
+    """An empty output has the error rate of an empty text, so it is not the best one."""
+    hyps = [*HYPS, "", "the dog ran off then", "!"]
+    more = [["a", "x", "..."], ["a b", "the dog ran off", "yes !"], ["b a", "a dog ran", "no !"]]
+    refs = [[*stream, *own] for stream, own in zip(REFS, [*more, [None] * 3], strict=True)]
+    found = tm.score(hyps, refs, [f"queen:{specs}"]).segments[f"queen:{specs}"]
+    expected = [
+        queen(parts(specs), hyp, own)
+        for hyp, own in zip(hyps, zip(*refs, strict=True), strict=True)
+    ]
+    assert found.tolist() == pytest.approx(expected)
+    assert len({round(value, 6) for value in expected}) > 2
 
 
 def test_few_references_are_refused_with_their_number():

@@ -47,6 +47,21 @@ def test_matched_items_of_a_segment(files, capsys):
     assert re.search(r"^\+0\.000 +sat +1-grams +0 of 1$", out, re.MULTILINE)
 
 
+def test_the_source_is_shown(tmp_path, capsys):
+    rows = [("eins", "a", "b"), ("zwei", "the cat sat", "the cat ran"), (None, "x", "x")]
+    names = "src hypothesis reference".split()
+    lines = [json.dumps(dict(zip(names, row, strict=True))) for row in rows]
+    (tmp_path / "a.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    command = ["explain", "-i", str(tmp_path / "a.jsonl"), "-m", "bleu", "-q"]
+    assert main([*command, "--src", "src", "--segment", "2"]) == 0
+    assert capsys.readouterr().out.startswith("segment 2 of 3\nsource: zwei\nreference 1: the cat")
+    assert main([*command, "--src", "src", "--segment", "2", "-f", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["source"] == "zwei"
+    for more in (["--src", "src", "--segment", "3"], ["--segment", "2"]):
+        assert main([*command, *more]) == 0
+        assert "source" not in capsys.readouterr().out
+
+
 def test_items_are_ranked_by_what_they_add(files, capsys):
     assert main(["explain", *files, "-m", "bleu", "chrf", "--segment", "2"]) == 0
     *_, bleu, chrf = capsys.readouterr().out.split("\n\n")
@@ -85,6 +100,15 @@ def test_matches_that_add_nothing_are_left_out(files, capsys):
     ]
     assert main(["explain", *files, "--segment", "1"]) == 0
     assert capsys.readouterr().out.endswith("bleu 0.0000\nnothing was matched\n")
+
+
+def test_what_a_match_adds_is_not_always_known(files, capsys):
+    assert main(["explain", *files, "-m", "bleu:max_order=9", "--segment", "2"]) == 0
+    *_, block = capsys.readouterr().out.rstrip().split("\n\n")
+    _, head, *rows, note = block.splitlines()
+    assert head.split() == ["item", "kind", "matched", "references"]
+    assert [row.split()[0] for row in rows] == ["the", "cat", "the"]
+    assert note == "what a match adds is not known for this metric"
 
 
 def test_members_are_named_by_their_settings(tmp_path, capsys):

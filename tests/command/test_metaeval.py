@@ -1,6 +1,7 @@
 """`tensormt metaeval`: what it prints is what the library computes."""
 
 import json
+import random
 import sys
 
 import numpy as np
@@ -10,7 +11,7 @@ from metaeval.wmt_samples import PAIRS, write_folder
 
 from tensormt import metaeval
 from tensormt.command import metaeval as command
-from tensormt.command.main import build_parser
+from tensormt.command.main import build_parser, main
 from tensormt.data import human_scores as data
 from tensormt.errors import TensorMTError
 from tensormt.evaluator import Evaluator
@@ -448,3 +449,26 @@ def test_wrong_folders(folder, tmp_path):
     (folder / "system-outputs" / "zh-en" / "s1.txt").write_text("one\n", encoding="utf-8")
     with pytest.raises(TensorMTError, match=r"s1.txt has 1 lines, the documents have 8"):
         run(folder, "--lp", "zh-en")
+
+
+def test_scores_of_another_tool_beside_the_metrics(tmp_path, capsys):
+    """Scores that equal the human ones correlate perfectly; error rates are turned round."""
+    rng = random.Random(5)
+    rows, lines = [], ["system\tsegment\tCOMET\tERR"]
+    for k in range(1, 7):
+        human = {name: rng.random() for name in "abc"}
+        systems = {n: {"hyp": f"a {n} {k}", "scores": {"q": x}} for n, x in human.items()}
+        rows.append({"refs": [f"a b {k}"], "sys": systems})
+        lines += [f"{name}\t{k}\t{score}\t{-score}" for name, score in human.items()]
+    path, table = tmp_path / "data.jsonl", tmp_path / "scores.tsv"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    table.write_text("\n".join(lines) + "\n")
+    words = ["metaeval", str(path), "-m", "chrf", "-f", "json", "-q", "--statistic", "pearson"]
+    words += ["--scores", f"COMET={table}", f"ERR={table}", "--lower-is-better", "ERR"]
+    assert main([*words, "--level", "segment", "--grouping", "none"]) == 0
+    found = {row["metric"]: row["value"] for row in json.loads(capsys.readouterr().out)["rows"]}
+    assert found["COMET"] == pytest.approx(1)
+    assert found["ERR"] == pytest.approx(1)
+    assert abs(found["chrf"]) < 0.99
+    assert main([*words[:-1], "X"]) == 2
+    assert "--lower-is-better X: there are no --scores of that name" in capsys.readouterr().err

@@ -77,6 +77,33 @@ def test_text_shows_every_part(jsonl, capsys, tmp_path):
     assert "fluency" not in capsys.readouterr().out
 
 
+def test_twenty_metrics_and_more_are_searched_greedily(jsonl, capsys):
+    """One metric at a time is added as long as KING rises; the definition, in plain Python."""
+    rouge = [f"rouge:variant={v},balance={b}" for v in "1234l" for b in ("recall", "f1")]
+    names = [*rouge, *(f"vector-{n}" for n in range(1, 9)), "bleu", "chrf", "wer", "cer", "per"]
+    assert len(names) > 20
+    run(jsonl, "-m", *names, "--human", "fluency", "-f", "json")
+    found = json.loads(capsys.readouterr().out)
+    assert found["metrics"] == names
+    assert found["king_and_correlation"] is None
+    ours = Evaluator([n for n in names if not is_paper_measure(n)])
+    tensors = similarity_tensors_from_segments(read_jsonl(jsonl), names, ours)
+
+    def king(members):
+        part = tensors.take(metrics=sorted(members))
+        return part.king_sets()[-1].item() if len(members) <= 16 else 0.0
+
+    chosen, reached = [], -1.0
+    while len(chosen) < len(names):
+        left = [k for k in range(len(names)) if k not in chosen]
+        best = max(left, key=lambda k: king([*chosen, k]))  # the first of equal ones
+        if king([*chosen, best]) <= reached:
+            break
+        chosen, reached = [*chosen, best], king([*chosen, best])
+    assert found["best"] == {"metrics": [names[k] for k in sorted(chosen)], "king": reached}
+    assert found["kings"].keys() == set(names)
+
+
 def test_mistakes(jsonl):
     with pytest.raises(TensorMTError, match="--subset 'x': expected NAME=SYSTEM,SYSTEM"):
         run(jsonl, "-m", "rouge1", "--subset", "x")

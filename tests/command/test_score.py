@@ -529,3 +529,45 @@ def test_confidence_needs_all_segments(capsys, tmp_path):
     status, out, err = here(capsys, *arguments, "--segments", tmp_path / "out.jsonl")
     assert (status, out) == (2, "")
     assert "--confidence needs the statistics of all segments" in err
+
+
+def test_names_that_print_alike_are_told_apart(tmp_path, capsys):
+    for name in ("a\x1b", "a\\x1b"):
+        (tmp_path / name).write_text("the cat\n")
+    (tmp_path / "ref").write_text("the cat\n")
+    (tmp_path / "docs").write_text("d\u202e\n")
+    paths = [str(tmp_path / name) for name in ("a\x1b", "a\\x1b")]
+    out = str(tmp_path / "out.jsonl")
+    common = ["-i", *paths, "-m", "bleu", "-q", "--docs", str(tmp_path / "docs"), "--documents"]
+    assert main(["score", str(tmp_path / "ref"), *common, "-f", "json", "--segments", out]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert list(report["systems"]) == ["a\\x1b", "a\\\\x1b"]
+    rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().split("\n") if line]
+    assert {row["doc"] for row in rows} == {"d\\u202e"}
+    assert main(["score", str(tmp_path / "ref"), *common, "-f", "tsv"]) == 0
+    lines = capsys.readouterr().out.split("\n")[1:-1]
+    assert [line.split("\t")[0].strip() for line in lines] == [
+        "a\\x1b",
+        "d\\u202e",
+        "a\\\\x1b",
+        "d\\u202e",
+    ]
+
+
+def test_trees_that_cannot_be_read_are_named_with_their_file(tmp_path, capsys):
+    good, bad = tmp_path / "good.ptb", tmp_path / "bad.ptb"
+    good.write_text("(S (X a))\n(S (Y b))\n")
+    bad.write_text("(S (X a))\n(S (Y b)) c\n")
+    for hyp, ref in ((good, bad), (bad, good)):
+        for chunk in ("1", "50"):
+            command = ["score", str(ref), "-i", str(hyp), "--trees", "-m", "stm", "--chunk", chunk]
+            assert main(command) == 2
+            assert f"{bad}, line 2, column 11: text after the tree" in capsys.readouterr().err
+
+
+def test_standard_output_that_is_closed_is_one_sentence(tmp_path):
+    (tmp_path / "a").write_text("a\n")
+    command = f"{sys.executable} -m tensormt score {tmp_path}/a -i {tmp_path}/a -m bleu >&-"
+    found = subprocess.run(command, shell=True, capture_output=True, text=True)
+    assert (found.returncode, found.stderr.count("\n")) == (2, 1)
+    assert "standard output is closed" in found.stderr

@@ -83,3 +83,15 @@ def test_pipes_are_copied_once(tmp_path):
 def test_lines_that_are_no_json_objects(line, message):
     with pytest.raises(tm.TensorMTError, match=rf"x, line 3: .*{message}"):
         files.json_line(line, "x, line 3")
+
+
+@pytest.mark.parametrize("block", [1, 3, 1 << 20])
+def test_encoding_is_checked_while_lines_are_counted(tmp_path, block):
+    path = tmp_path / "a.txt"
+    path.write_bytes("é\n犬\n".encode() + b"\xff\n")
+    with pytest.raises(tm.TensorMTError, match=r"a\.txt, line 3: not UTF-8 text$"):
+        files.count_lines(str(path), block_size=block)
+    path.write_bytes("a\nb".encode("utf-16"))
+    for read in (files.count_lines, files.text, lambda name: list(files.lines(name))):
+        with pytest.raises(tm.TensorMTError, match="line 1: not UTF-8 text but UTF-16: convert it"):
+            read(str(path))

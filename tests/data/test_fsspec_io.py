@@ -7,6 +7,7 @@ import uuid
 import fsspec
 import pytest
 
+from tensormt.data import fsspec_io
 from tensormt.data.fsspec_io import (
     BLOCK,
     atomic_upload,
@@ -121,3 +122,38 @@ def test_the_first_of_two_replaces_for_both(place):
     system.rm(f"{inner}/target")
     with pytest.raises(FileNotFoundError):
         move_into_place(system, f"{inner}/fresh", f"{inner}/target")
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("http://host/a.jsonl", "http"),
+        ("ftp://host/a.jsonl", "ftp"),
+        ("github://a:b@c/a.jsonl", "github"),
+        ("data:text/plain,a.jsonl", "data"),
+        ("reference:///a.jsonl", "reference"),
+        ("simplecache::s3://bucket/a.jsonl", "simplecache"),
+        ("zip://a.jsonl::http://host/a.zip", "zip"),
+        ("memory://a::http://host/a", "http"),
+        ("nothing://a", "nothing"),
+    ],
+)
+def test_other_protocols_are_not_opened(path, name):
+    with pytest.raises(
+        TensorMTError, match=f"cannot be opened: the protocol '{name}' is"
+    ) as caught:
+        filesystem(path)
+    assert path in str(caught.value)
+    assert caught.value.options == "protocols"
+
+
+def test_protocols_that_are_allowed(monkeypatch, tmp_path):
+    monkeypatch.setattr(fsspec_io, "_allowed", set(fsspec_io.PROTOCOLS))
+    for path in ("memory://a", "file:///a", "local:///a", "/a", "a", "C://a", str(tmp_path)):
+        fsspec_io.check_protocol(path)
+    with pytest.raises(TensorMTError, match="'dir' is not one of"):
+        filesystem("dir::memory://folder")
+    fsspec_io.allow_protocols(["dir"])
+    fsspec_io.check_protocol("dir::memory://folder")
+    with pytest.raises(TensorMTError, match="fsspec knows no protocol 'nothing'"):
+        fsspec_io.allow_protocols(["nothing"])

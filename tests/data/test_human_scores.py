@@ -34,6 +34,18 @@ def test_jsonl_becomes_tables(jsonl):
         test.human_scores("x")
 
 
+def test_source_text_is_carried(jsonl, tmp_path):
+    assert data.read_jsonl(jsonl).sources is None
+    given = ["eins", None, ["no", "text"]]
+    rows = [{**row, "src": src} for row, src in zip(ROWS, given, strict=True)]
+    path = tmp_path / "src.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    test = data.read_jsonl(path)
+    assert test.sources == ["eins", None, None]
+    assert test.select(without=["a"]).sources == ["eins", None, None]
+    assert test[1:].sources == [None, None]
+
+
 def test_selection(jsonl):
     test = data.read_jsonl(jsonl)
     part = test.select(min_references=2, max_references=2, without=["a"])
@@ -154,3 +166,17 @@ def test_infinite_scores_are_refused(tmp_path, value):
         TensorMTError, match=rf"x.seg.score:2: the score of s1 is {value}, expected"
     ):
         read_scores(path)
+
+
+def test_sources_are_read_where_there_are_any(tmp_path):
+    path = tmp_path / "set.jsonl"
+    rows = [{"refs": ["a"], "sys": {"x": {"hyp": "a"}}} for _ in range(2)]
+    path.write_text("\n".join(map(json.dumps, rows)))
+    assert read_jsonl(path).sources is None
+    rows[1]["src"] = "eins"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    assert read_jsonl(path).sources == [None, "eins"]
+    rows[1]["src"] = 3
+    path.write_text("\n".join(map(json.dumps, rows)))
+    with pytest.raises(TensorMTError, match="line 2: 'src'"):
+        read_jsonl(path)

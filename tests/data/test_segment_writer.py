@@ -77,3 +77,36 @@ def test_what_cannot_be_resumed_or_replaced(tmp_path):
     assert json.loads(path.read_text())["bleu"] == 1.0
     with pytest.raises(tm.TensorMTError, match=r"must end in one of .jsonl"):
         write(tmp_path / "a.txt", [1.0])
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".parquet"])
+@pytest.mark.parametrize("planted", [".state.new", ".part.new"])
+def test_planted_links_are_not_followed(tmp_path, suffix, planted):
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+    (tmp_path / f"a{suffix}{planted}").symlink_to(victim)
+    write(tmp_path / f"a{suffix}", [1.0]).finish()
+    assert victim.read_text() == "mine"
+
+
+@pytest.mark.parametrize("planted", ["", ".part", ".state"])
+def test_links_in_place_of_the_files_of_a_run(tmp_path, planted):
+    victim = tmp_path / "victim"
+    victim.write_text("")
+    (tmp_path / f"a.jsonl{planted}").symlink_to(victim)
+    if planted:
+        with pytest.raises(tm.TensorMTError, match="not a regular file"):
+            write(tmp_path / "a.jsonl", [1.0])
+        assert victim.read_text() == ""
+    else:
+        write(tmp_path / "a.jsonl", [1.0]).finish()  # the output's own link is followed
+        assert json.loads(victim.read_text())["bleu"] == 1.0
+
+
+def test_a_second_name_of_another_file_is_not_written(tmp_path):
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+    (tmp_path / "a.jsonl.part").hardlink_to(victim)
+    with pytest.raises(tm.TensorMTError, match="a file with several names"):
+        write(tmp_path / "a.jsonl", [1.0])
+    assert victim.read_text() == "mine"

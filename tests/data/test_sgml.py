@@ -52,6 +52,20 @@ def test_mteval_markup(tmp_path):
     )
 
 
+def test_source_text_is_carried(tmp_path):
+    (tmp_path / "a.xml").write_text(WMT)
+    corpus = open_corpus([str(tmp_path / "a.xml")], [])
+    assert [part.sources for part in corpus.chunks(5)] == [["q"]]
+    (tmp_path / "hyp.sgm").write_text(TST)
+    source = """<srcset><doc docid="d2"><seg id="1">drei</seg></doc>
+<doc docid="d1"><seg id="2">zwei</seg></doc></srcset>"""
+    for name, text in (("ref.sgm", SGM), ("both.sgm", SGM + source)):
+        (tmp_path / name).write_text(text)
+    for name, expected in (("ref.sgm", [None, None]), ("both.sgm", [[None, "zwei"], ["drei"]])):
+        corpus = open_corpus([str(tmp_path / "hyp.sgm")], [str(tmp_path / name)])
+        assert [part.sources for part in corpus.chunks(2)] == expected
+
+
 def test_markup_is_aligned_by_document_and_segment(tmp_path):
     """The second file follows the order of the first, whatever its own; both have the same ids."""
     refs, hyps = tmp_path / "ref.sgm.gz", tmp_path / "hyp.sgm"

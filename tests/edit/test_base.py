@@ -1,9 +1,13 @@
 """What error rates share: the rate of sums, and means of them."""
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import torch
+from scale.samples import corpus, rows, scores, wanted
 
 import tensormt as tm
+from tensormt.scale import score_files
 
 
 def test_rates_of_sums():
@@ -33,3 +37,19 @@ def test_queen_takes_a_lower_rate_for_more_alike():
         for line in ("a b c d", "z z z z")
     )
     assert good > bad == 0
+
+
+def test_files_in_parts_have_the_same_sums(tmp_path):
+    """Exact, however the file is cut: integers, and the mean lengths and F of floats."""
+    metrics = ["ter", "wer", "cer", "per", "rouge", "rouge:variant=su"]
+    some = rows(200)
+    report, segments = wanted(tmp_path, some, metrics)
+    pq.write_table(pa.Table.from_pylist(some), tmp_path / "one.parquet")
+    weight = pq.read_metadata(tmp_path / "one.parquet").row_group(0).total_byte_size
+    for number in (1, 3):
+        found = score_files(
+            [tmp_path / "one.parquet"], tmp_path / str(number), metrics, workers=1,
+            shard_bytes=weight // number,
+        )  # fmt: skip
+        assert corpus(found) == report
+        assert scores(found, metrics) == segments

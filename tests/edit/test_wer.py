@@ -102,13 +102,16 @@ def test_token_ids():
     hyp = tm.TokenBatch.from_ids(torch.tensor([[5, 6, 7]]), torch.tensor([3]))
     ref = tm.TokenBatch.from_ids(torch.tensor([[5, 7, 8, 9]]), torch.tensor([3]))
     assert tm.WER()(hyp, [ref]).tolist() == [2 / 3]
+    below = [tm.TokenBatch.from_ids(b.ids - 8, b.lengths) for b in (hyp, ref)]
+    for metric in (tm.WER(), tm.TER()):
+        assert metric(below[0], below[1:]).tolist() == metric(hyp, [ref]).tolist()
 
 
 def test_lower_is_better_everywhere():
     metric = tm.WER()
     assert metric.higher_is_better is False
-    assert metric.normalized(torch.tensor([0.0, 0.25, 1.0, 3.0])).tolist() == [1, 0.75, 0, 0]
-    assert metric.normalized(0.5) == 0.5
+    assert metric.on_unit_scale(torch.tensor([0.0, 0.25, 1.0, 3.0])).tolist() == [1, 0.75, 0, 0]
+    assert metric.on_unit_scale(0.5) == 0.5
     assert TorchScore(tm.WER()).higher_is_better is False
     reward = TextReward(tm.WER()).grpo(scale=2.0)
     assert reward(completions=["a b", "a c d e f"], references=[["a b"], ["a b"]]) == [2.0, 0.0]

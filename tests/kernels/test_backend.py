@@ -1,10 +1,10 @@
-"""Every operation against plain Python, on a CPU (numpy) and on a pretended device (torch)."""
+"""Every operation against plain Python, on a CPU (numpy) and on a stand-in for a device (torch)."""
 
 import pytest
 import torch
+from fake_cuda import DeviceTensor, FakeCuda, to_host
 from hypothesis import given
 from hypothesis import strategies as st
-from pretend import Away, Watch, home
 
 from tensormt.kernels import backend
 
@@ -19,15 +19,15 @@ def tensor(numbers, dtype=torch.int64):
 def on_both(function, *tensors):
     """The result on a CPU, after checking that the device gives the same tensors there."""
     found = function(*tensors)
-    with Watch():
+    with FakeCuda():
         there = function(*(t.to("cuda") for t in tensors))
     results = (f if isinstance(f, tuple) else (f,) for f in (found, there))
     for here, away in zip(*results, strict=True):
         assert isinstance(here, torch.Tensor)
-        assert isinstance(away, Away)
+        assert isinstance(away, DeviceTensor)
         assert here.dtype == away.dtype
         assert here.shape == away.shape
-        assert torch.equal(here, home(away))
+        assert torch.equal(here, to_host(away))
     return found
 
 
@@ -68,8 +68,8 @@ def test_comparisons(numbers, dtype):
     column = row[:, None]
     same = [[a == b for b in numbers] for a in numbers]
     assert on_both(backend.equal, column, row).tolist() == same
-    found = on_both(backend.bytes_equal, column, row)
-    assert found.dtype == torch.uint8
+    assert backend.bytes_equal(column, row).dtype == torch.uint8
+    found = on_both(lambda a, b: backend.bytes_equal(a, b).to(torch.uint8), column, row)
     assert found.tolist() == [[int(cell) for cell in line] for line in same]
     assert on_both(lambda x: backend.less(x, 2), row).tolist() == [n < 2 for n in numbers]
     counted = on_both(lambda x: backend.count_below(x, [-2, 0, 4]), row)
@@ -91,8 +91,8 @@ def test_picking_values(dtype):
     assert picked.tolist() == [7, 5, 23, 7]
     starts = tensor([20, 0, 7])
     for device in ("cpu", "cuda"):
-        with Watch():
-            rows = home(backend.rows_at(flat.to(device), starts.to(device), 5))
+        with FakeCuda():
+            rows = to_host(backend.rows_at(flat.to(device), starts.to(device), 5))
         assert rows.shape == (3, 5)
         assert rows[:, :4].tolist() == [[start + k for k in range(4)] for start in (20, 0, 7)]
         assert rows[1:, 4].tolist() == [4, 11]  # beyond the end the value is undefined
@@ -111,9 +111,9 @@ def test_sums_of_runs(runs):
 def test_sorting_rows():
     table = tensor([[3, -1, 2], [0, 0, -5]])
     for device in ("cpu", "cuda"):
-        with Watch():
+        with FakeCuda():
             found = backend.sort_rows(table.clone().to(device))
-        assert home(found).tolist() == [[-1, 2, 3], [-5, 0, 0]]
+        assert to_host(found).tolist() == [[-1, 2, 3], [-5, 0, 0]]
 
 
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=40), st.integers(0, 60))
@@ -149,7 +149,7 @@ def test_devices_and_layouts():
     assert backend.is_readable(plain)
     assert not backend.is_readable(plain.to_sparse())
     assert not backend.is_readable(torch.zeros(2, device="meta"))
-    with Watch():
+    with FakeCuda():
         there = plain.to("cuda")
         assert not backend.on_cpu(there)
         assert backend.is_readable(there)
@@ -159,4 +159,28 @@ def test_compiled_comparison_is_plain_torch():
     """torch.compile traces the operations of the device, without a graph break."""
     left, right = torch.arange(6, dtype=torch.int16)[:, None], torch.arange(9, dtype=torch.int16)
     compiled = torch.compile(backend.bytes_equal, backend="eager", fullgraph=True)
-    assert torch.equal(compiled(left, right), backend.bytes_equal(left, right))
+    assert torch.equal(compiled(left, right).to(torch.uint8), backend.bytes_equal(left, right))
+
+
+def test_tensors_move_in_one_copy():
+    parts = [tensor(rows) for rows in ([1, 2], [], [3])]
+    with FakeCuda() as cuda:
+        found = backend.move(parts, "cuda")
+    assert [to_host(part).tolist() for part in found] == [[1, 2], [], [3]]
+    assert len(cuda.copies) == 1
+
+
+def test_items_at_a_time():
+    """What fits the cache on a CPU; elsewhere by memory, but never less."""
+    here = torch.ones(1, device="cpu")
+    assert backend.at_a_time(here, 7, 1) == 7
+    with FakeCuda():  # a device of 16 GiB
+        there = here.to("cuda")
+        assert backend.at_a_time(there, 7, 1 << 20) == 1024
+        assert backend.at_a_time(there, 7, 1 << 40) == 7
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int64])
+def test_counting_values(dtype):
+    values = tensor([3, 0, 3, 1], dtype)
+    assert on_both(lambda x: backend.count_values(x, 6), values).tolist() == [1, 1, 0, 2, 0, 0]

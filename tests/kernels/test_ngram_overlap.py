@@ -4,9 +4,9 @@ from collections import Counter
 
 import pytest
 import torch
+from fake_cuda import FakeCuda, to_host
 from hypothesis import given
 from hypothesis import strategies as st
-from pretend import Watch, home
 
 from tensormt.errors import TensorMTError
 from tensormt.kernels.ngram_overlap import Sequences, shared_ngrams
@@ -53,10 +53,10 @@ def test_rows_too_long_for_short_sums():
 def test_on_a_device():
     rows = [[1, 2, 1, 2, 3], [], [4]]
     others = [[2, 1, 2], [1], [4, 4]]
-    with Watch():
+    with FakeCuda():
         pair = [Sequences(*(part.to("cuda") for part in sequences(r))) for r in (rows, others)]
         found = shared_ngrams(pair[0], pair[1:], 4, 3)[0]
-    assert home(found).tolist() == expected(rows, others, 3)
+    assert to_host(found).tolist() == expected(rows, others, 3)
 
 
 def test_too_many_kinds():

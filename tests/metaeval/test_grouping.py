@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import scipy.stats
 import torch
+from fake_cuda import DeviceTensor, FakeCuda, to_host
 from metaeval.score_samples import tied
-from pretend import Away, Watch, home
 
 from tensormt import metaeval
 from tensormt.errors import TensorMTError
@@ -172,11 +172,11 @@ def test_a_batch_of_tables_equals_a_loop(name, grouping):
 @pytest.mark.parametrize("name", metaeval.STATISTICS)
 def test_everything_stays_on_the_device_without_waiting(name):
     human, metric = tied(1, (4, 6)), tied(2, (4, 6))
-    with Watch() as watch:
+    with FakeCuda() as cuda:
         there = metaeval.correlate(human.to("cuda"), metric.to("cuda"), name, "segment")
-    assert isinstance(there, Away)
-    assert torch.equal(home(there), metaeval.correlate(human, metric, name, "segment"))
-    assert watch.syncs == {}
+    assert isinstance(there, DeviceTensor)
+    assert torch.equal(to_host(there), metaeval.correlate(human, metric, name, "segment"))
+    assert cuda.syncs == {}
 
 
 def test_documents_and_systems():
@@ -198,3 +198,10 @@ def test_wrong_names_and_shapes():
         metaeval.correlate(human, human, "tau_b", "all")
     with pytest.raises(TensorMTError, match=r"human scores are \[3, 4\], metric scores \[4, 3\]"):
         metaeval.correlate(human, human.T)
+
+
+def test_documents_are_checked_before_the_device_reads_them():
+    with FakeCuda():
+        scores = torch.ones(3, device="cuda")
+        with pytest.raises(TensorMTError, match="from 0 to 1"):
+            metaeval.document_means(scores, torch.tensor([0, 1, 2], device="cuda"), 2)

@@ -162,3 +162,10 @@ def test_standardized_scores_of_any_scale(scale):
     everywhere = torch.ones(3, 8, dtype=torch.bool)
     expected = standardize(scores, everywhere)
     assert torch.allclose(standardize(scores * scale, everywhere), expected, atol=1e-9)
+
+
+def test_p_values_of_the_first_permutations():
+    null = torch.tensor([[0.1, 0.3], [0.3, 0.3], [0.3, 0.0], [0.0, 0.3]])
+    draws = torch.tensor([1, 3])
+    found = p_value(null, torch.tensor([0.2, 0.2]), draws=draws)
+    assert found.tolist() == [(0 + 1) / (1 + 1), (2 + 1) / (3 + 1)]

@@ -112,10 +112,9 @@ def test_too_few_scores_have_no_value(systems, segments):
     human = torch.rand(systems, segments, dtype=torch.float64)
     metrics = [Scores("a", "a", human * 2), Scores("b", "b", -human)]
     documents = torch.zeros(segments, dtype=torch.int64), 1
-    statistics = (*metaeval.STATISTICS, *(["spa"] if systems > 1 else []))
     config = Config(
         levels=("segment", "document", "system", "mean"),
-        statistics=statistics,
+        statistics=(*metaeval.STATISTICS, "spa"),
         resamples=5,
         permutations=5,
     )
@@ -126,3 +125,4 @@ def test_too_few_scores_have_no_value(systems, segments):
             assert row.epsilon is None
     for test in pairwise_tests(judged, config):
         assert math.isnan(test.p) == math.isnan(test.difference)
+        assert systems > 1 or math.isnan(test.p)

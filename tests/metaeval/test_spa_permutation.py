@@ -120,3 +120,21 @@ def test_the_same_metric_twice_and_wrong_units():
     assert found.p()[0, 1] == 1
     with pytest.raises(TensorMTError, match="units is 'pairs', expected both"):
         pairwise_permutation_spa(human, metrics, "pairs")
+
+
+@pytest.mark.parametrize("permutations", [0, 50])
+@pytest.mark.parametrize("gaps", ["none", "scattered"])
+def test_further_draws_of_some_pairs_are_those_of_one_run(permutations, gaps):
+    human = tied(1, (4, 9))
+    metrics = torch.stack([human + tied(seed, (4, 9), 20) for seed in (2, 3, 4, 5)])
+    if gaps == "scattered":
+        human[1, 2] = metrics[1, 3, 5] = NAN
+    full = pairwise_permutation_spa(human, metrics, permutations=permutations, resamples=20)
+    wanted = torch.zeros(4, 4, dtype=torch.bool)
+    wanted[0, 2] = wanted[2, 0] = wanted[2, 3] = wanted[3, 2] = True
+    some = pairwise_permutation_spa(
+        human, metrics, permutations=permutations, resamples=20, first=7, wanted=wanted
+    )
+    assert torch.equal(some.values, full.values)
+    expected = full.null[7:] * wanted
+    torch.testing.assert_close(some.null, expected, rtol=0, atol=1e-12)

@@ -10,6 +10,7 @@ from tensormt.errors import TensorMTError
 from tensormt.metaeval import format
 from tensormt.metaeval.config import Config
 from tensormt.metaeval.permutation_test import PairwisePermutation
+from tensormt.metaeval.runner import MetaEvaluation
 from tensormt.metaeval.scores import Scores
 from tensormt.metaeval.wmt_tables import JudgedSet, Task, WMTTable, clusters, make_table
 
@@ -45,6 +46,34 @@ def test_values_without_clusters(kind):
     assert rows[1][1:] == [cell.split()[1] for cell in format.wmt_table_rows(full)[1][1:]]
     assert set(format.wmt_table_json(table)["tasks"][0]) == {"name", "weight", "values"}
     assert {"clusters", "p"} < set(format.wmt_table_json(full)["tasks"][0])
+
+
+def test_clusters_in_steps_are_those_of_all_permutations():
+    """Pairs stop early only where that decides nothing; what was drawn is what one run draws."""
+    random = torch.Generator().manual_seed(0)
+    human = torch.randn(6, 30, generator=random, dtype=torch.float64)
+    noises = (0.2, 0.3, 0.8, 0.9, 1.5, 3.0, 9.0)
+    metrics = [
+        Scores(f"m{noise}", "", human + noise * torch.randn(6, 30, generator=random).double())
+        for noise in noises
+    ]
+    own = JudgedSet("zh-en", "mqm", human, metrics, (torch.arange(30), 30), list("abcdef"))
+    config = Config(permutations=400, spa_permutations=50)
+    table = make_table([own], "wmt24", config)
+    spa = MetaEvaluation(own, "system", "spa", replace(config, grouping="none"))
+    full = spa.pairwise_permutation(metrics)
+    found = table.tasks[0].found
+    drawn = torch.arange(400)[:, None, None] < found.draws
+    torch.testing.assert_close(found.null, full.null * drawn, rtol=0, atol=1e-12)
+    assert found.draws.unique().tolist() == [100, 300, 400]
+    everything = replace(table, tasks=[replace(table.tasks[0], found=full), table.tasks[1]])
+    assert everything.average.found.draws is None
+    for column, expected in zip(
+        (table.average, *table.tasks), (everything.average, *everything.tasks), strict=True
+    ):
+        assert column.clusters() == expected.clusters()
+    assert max(table.average.clusters()) > 2
+    assert format.wmt_table_json(table)["tasks"][1]["permutations"] == found.draws.tolist()
 
 
 def test_metrics_of_some_pairs_are_named():

@@ -10,6 +10,7 @@ import torch
 from ngram_samples import GUNMAN, GUNMAN_REFS
 from sacrebleu.metrics import BLEU as Sacre
 
+import tensormt as tm
 from tensormt.errors import TensorMTError
 from tensormt.ngram import BLEU
 from tensormt.ngram.bleu import bleu
@@ -216,3 +217,35 @@ def test_errors_and_signature() -> None:
     assert BLEU(smooth="floor").signature.startswith(
         "BLEU|order:4|case:mixed|tok:13a|eff:segments|smooth:floor[0.1]|version:"
     )
+
+
+def test_lower_case_is_that_of_the_text_as_in_sacrebleu():
+    """Entities in upper case, and a Σ that looks beyond its token for the end of its word."""
+    draw = random.Random(7)
+    pieces = [
+        "ΑΣ",
+        ".",
+        "Α",
+        "ΟΔΟΣ",
+        "&QUOT;",
+        "&AMP;LT;",
+        "<SKIPPED>",
+        "a",
+        "B",
+        "İ",
+        ",",
+        "'",
+        "-",
+    ]
+    for count in (3, 400):
+        hyps, refs = (
+            [
+                "".join(draw.choice(pieces) + draw.choice(["", " "]) for _ in range(12))
+                for _ in range(count)
+            ]
+            for _ in range(2)
+        )
+        for name in ("13a", "none", "intl", "char", "zh"):
+            found = tm.score(hyps, [refs], metrics=[f"bleu:lowercase=yes,tokenize={name}"])
+            theirs = Sacre(lowercase=True, tokenize=name).corpus_score(hyps, [refs])
+            assert next(iter(found.corpus.values())) == pytest.approx(theirs.score, abs=1e-9)

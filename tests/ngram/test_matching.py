@@ -175,3 +175,20 @@ def test_orders_longer_than_every_reference() -> None:
     for number in (1, 2, 3):
         rows = BLEU(4, tokenize="none").statistics(hyp, refs[:number])
         assert rows.tolist() == [[1, 6, 1, number, 0, 0, 0, 6, 5, 4, 3]]
+
+
+def test_memory_for_long_segments_is_known_before_it_is_asked_for():
+    """A line of 500,000 tokens: BLEU-4 is computed, order 100 refused at once."""
+    line = TokenBatch.from_text(["a b " * 250_000], "none")
+    with pytest.raises(
+        TensorMTError, match="segment 1 has 500,000 tokens with up to 100,000,000 n"
+    ):
+        BLEU(max_order=100)(line, [line])
+
+
+def test_long_segments_one_at_a_time_are_those_together(monkeypatch):
+    lines = [" ".join(str(k % m) for k in range(400)) for m in (3, 5, 7)]
+    hyp, ref = TokenBatch.from_text(lines, "none"), TokenBatch.from_text(lines[::-1], "none")
+    whole = BLEU()._statistics(hyp, [ref])
+    monkeypatch.setattr("tensormt.ngram.matching.MAX_NGRAMS", 2 * 4 * 400)
+    assert BLEU()._statistics(hyp, [ref]).tolist() == whole.tolist()

@@ -1,4 +1,4 @@
-"""Device discipline of the n-gram family without a GPU: see pretend.py."""
+"""Device discipline of the n-gram family without a GPU: see fake_cuda.py."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import random
 
 import pytest
 import torch
-from pretend import Away, Watch, home
+from fake_cuda import DeviceTensor, FakeCuda, to_host
 
 from tensormt.ngram import BLEU, BM, BMA, NIST, NM
 from tensormt.ngram.base import NgramMetric
@@ -42,12 +42,12 @@ def batches() -> tuple[TokenBatch, list[TokenBatch]]:
 def test_everything_stays_on_the_device(metric: NgramMetric) -> None:
     hyp, refs = batches()
     expected = metric.statistics(hyp, refs)
-    with Watch():
+    with FakeCuda():
         there = metric.statistics(hyp.to("cuda"), [ref.to("cuda") for ref in refs])
         scores = metric.score(there)
-    assert isinstance(there, Away)
-    assert isinstance(scores, Away)
-    torch.testing.assert_close(home(there), expected, rtol=0, atol=1e-12)
+    assert isinstance(there, DeviceTensor)
+    assert isinstance(scores, DeviceTensor)
+    torch.testing.assert_close(to_host(there), expected, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.signature)
@@ -64,10 +64,10 @@ def test_a_default_device_changes_nothing(metric: NgramMetric) -> None:
 
 def test_references_move() -> None:
     hyp, refs = batches()
-    with Watch():
+    with FakeCuda():
         ready = References(refs).to("cuda")
         there = BLEU().statistics(hyp.to("cuda"), ready)
         shares = (reference_shares(ready), match_shares(hyp.to("cuda"), ready))
-    assert torch.equal(home(there), BLEU().statistics(hyp, refs))
-    assert torch.equal(home(shares[0]), reference_shares(refs))
-    assert torch.equal(home(shares[1]), match_shares(hyp, refs))
+    assert torch.equal(to_host(there), BLEU().statistics(hyp, refs))
+    assert torch.equal(to_host(shares[0]), reference_shares(refs))
+    assert torch.equal(to_host(shares[1]), match_shares(hyp, refs))

@@ -150,3 +150,19 @@ def test_the_command_goes_on_without_its_own_cache(tmp_path, monkeypatch, capsys
     assert "STM" in out.upper()
     assert err.count("\n") == 1
     assert err.startswith("tensormt: continuing without a parse cache")
+
+
+def test_a_planted_link_is_not_followed(tmp_path):
+    folder, victim = tmp_path / "parses", tmp_path / "victim"
+    cache.CachedParser(Flat(), folder)(["a"])
+    (path,) = folder.glob("*.sqlite")
+    for each in folder.iterdir():
+        each.unlink()
+    path.symlink_to(victim)  # to a file that does not exist yet
+    with pytest.raises(tm.TensorMTError, match="the parse cache cannot be used"):
+        cache.CachedParser(Flat(), folder)
+    assert not victim.exists()
+    victim.write_text("mine")
+    victim.chmod(0o644)
+    goes_on(folder)
+    assert (victim.read_text(), stat.S_IMODE(victim.stat().st_mode)) == ("mine", 0o644)

@@ -63,3 +63,9 @@ def test_parsers_of_other_packages(tmp_path, monkeypatch):
         open_parser("flat:broken")
     with pytest.raises(TensorMTError, match="gave 'wrong', expected an object with kind"):
         open_parser("flat:wrong")
+
+
+def test_the_name_of_a_language_in_place_of_its_code():
+    for name in ("english", "en-US", "eng"):
+        with pytest.raises(tm.TensorMTError, match=rf"{name}' \(did you mean en\?\)"):
+            open_parser("ud", lang=name)

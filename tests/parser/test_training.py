@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import pytest
 import torch
+from fake_cuda import run_with_autograd
 from parser.samples import SMALL_RECIPE, write_treebank
 
 from tensormt.parser import fitting
@@ -42,3 +43,51 @@ def test_rate_rises_and_falls_to_zero():
     assert rates[0] < rates[1] == max(rates)
     assert rates[100] == pytest.approx(0.0)
     assert all(a >= b for a, b in pairwise(rates[1:]))
+
+
+def test_an_epoch_on_a_device():
+    """Both kinds of parsers train on the stand-in for a device as they do on a CPU."""
+    run_with_autograd("""
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+import torch
+from fake_cuda import DeviceTensor, FakeCuda
+from parser.samples import SMALL_DEPENDENCY, SMALL_RECIPE, write_treebank, write_treebanks
+from tensormt.parser import dependency_fitting, fitting, training
+from tensormt.parser.dependency_treebank import DependencyCorpus, dependency_settings, read_language
+
+training.has_bfloat16 = dependency_fitting.has_bfloat16 = lambda: True  # as on a device
+files = Path(tempfile.mkdtemp())
+write_treebank(files)
+write_treebanks(files)
+recipe = replace(SMALL_RECIPE, recurrent=0.0, epochs=1)
+settings, corpus = fitting.constituency_settings(files / "train.ptb", {}, recipe, False)
+
+def constituency(device):
+    return training.ConstituencyTrainer(settings, recipe, files, {}, device), corpus
+
+sentences = read_language(files / "de.conllu", "de")
+arcs = replace(SMALL_DEPENDENCY, recurrent=0.0, epochs=1)
+names = dependency_settings(sentences, arcs)
+
+def dependency(device):
+    trainer = dependency_fitting.DependencyTrainer(names, arcs, files, device)
+    return trainer, DependencyCorpus(sentences, names, 0.0)
+
+for make in (constituency, dependency):
+    losses = []
+    for device in ("cpu", "cuda"):
+        with FakeCuda(strict=False):
+            trainer, corpus = make(torch.device(device))
+            for module in trainer.model.modules():  # random numbers differ between devices
+                for name in ("p", "dropout"):
+                    if isinstance(getattr(module, name, None), float):
+                        setattr(module, name, 0.0)
+            losses.append([trainer.train_epoch(corpus, lambda _: None) for _ in range(2)])
+            assert all(isinstance(w, DeviceTensor) == (device == "cuda") for w in trainer.weights)
+    print(losses)
+    assert losses[0][0] > losses[0][1]
+    for here, there in zip(*losses):
+        assert abs(here - there) < 0.02 * here, losses
+""")

@@ -1,6 +1,7 @@
 """Similarity tensors of texts, against the metrics on single pairs of texts."""
 
 import itertools
+from collections import Counter
 
 import pytest
 import torch
@@ -10,9 +11,11 @@ from qarla.text_samples import MODELS, OUTPUTS, judged_set, tensors_of
 from tensormt.errors import TensorMTError
 from tensormt.evaluator import Evaluator
 from tensormt.ngram.bleu import BLEU
-from tensormt.qarla.from_texts import similarity_tensors_from_segments
+from tensormt.qarla.from_texts import ROUGE_MEASURES, similarity_tensors_from_segments
 from tensormt.segments import Segments
+from tensormt.text.stopwords import STOP_WORDS
 from tensormt.text.tokens import TokenBatch
+from tensormt.trees.sources import TreesAsText
 
 
 def test_the_tensors_hold_every_pair():
@@ -43,6 +46,56 @@ def test_the_tensors_hold_every_pair():
 def test_wrong_names():
     with pytest.raises(TensorMTError, match="'vector-x': expected a number of terms"):
         tensors_of(judged_set(), ["vector-x"])
+
+
+TEXTS = [
+    [
+        "The cat sat on the mat. It was happy!",
+        "It was happy! The dogs were running quickly.",
+        None,
+        "A cat and a dog sat; cats sit, dogs run.",
+    ],
+    ["", "Nothing in common here.", "Two words, two words.", "Two words."],
+]
+STEMS = {"cats": "cat", "dogs": "dog", "running": "run", "quickly": "quickli", "nothing": "noth"}
+STEMS |= {"words": "word", "happy": "happi"}
+
+
+@pytest.mark.parametrize("name", ROUGE_MEASURES)
+def test_rouge1_is_clipped_recall_of_words(name):
+    """Words as plain Python cuts them; of STEMS, those of more than three letters are stemmed."""
+
+    def words(text):
+        found = [word.strip(".,;!") for word in (text or "").lower().split()]
+        if "content" in name:
+            found = [word for word in found if word not in STOP_WORDS]
+        return Counter(STEMS.get(word, word) if "stem" in name else word for word in found)
+
+    def recall(own, other):
+        return sum((own & other).values()) / max(sum(other.values()), 1)
+
+    outputs = {name: [case[k] for case in TEXTS] for k, name in enumerate("ab")}
+    segments = Segments(outputs, [[case[k] for case in TEXTS] for k in (2, 3)])
+    tensors = similarity_tensors_from_segments(segments, [name])
+    for t, case in enumerate(TEXTS):
+        bags = [words(text) for text in case]
+        for part, own, others in (("am", (0, 1), (2, 3)), ("mm", (2, 3), (2, 3))):
+            found = getattr(tensors, part)[t, ..., 0].tolist()
+            expected = [[recall(bags[i], bags[j]) for j in others] for i in own]
+            assert found == [pytest.approx(row) for row in expected]
+
+
+def test_rouge1_reads_the_words_of_trees():
+    trees = ["(S (A the) (B cat))", "(S (A a) (B cat) (C sat))", "(S (B cat))", "(S (A the))"]
+    plain = ["the cat", "a cat sat", "cat", "the"]
+    found = []
+    for texts, source in ((trees, TreesAsText()), (plain, None)):
+        segments = Segments({"a": texts[:1], "b": texts[1:2]}, [[text] for text in texts[2:]])
+        names = ["bleu", "rouge1", "rouge1-content"]
+        evaluator = Evaluator(["bleu"], source)
+        found.append(similarity_tensors_from_segments(segments, names, evaluator).am)
+    assert torch.equal(*found)
+    assert found[0][0, :, :, 1].tolist() == [[1, 1], [1, 0]]
 
 
 def test_error_rates_are_negated():

@@ -44,3 +44,12 @@ def test_too_many_metrics_to_enumerate_are_searched_greedily():
     found = summarize(tensors, test_set.systems, SummaryOptions(), {}, human)
     assert found.best["king"] == qarla.greedy_set(tensors.am, tensors.mm, **tensors.masks).king
     assert found.king_and_correlation is None
+
+
+def test_a_best_set_of_more_metrics_than_can_be_enumerated():
+    test_set = judged_set()
+    names = [f"vector-{n}" for n in range(1, 23)]
+    tensors = tensors_of(test_set, names)
+    found = summarize(tensors, test_set.systems, SummaryOptions(include=tuple(names[:18])), {}, {})
+    assert set(names[:18]) <= set(found.best["metrics"])
+    assert f"QUEEN({'+'.join(found.best['metrics'])})" in found.ranked_first

@@ -4,7 +4,6 @@ Needs Chromium (CHROMIUM names another one than /usr/bin/chromium) and playwrigh
 both. What the page shows is compared with what Python computes from the same data.
 """
 
-import os
 import random
 import re
 
@@ -18,10 +17,6 @@ import tensormt as tm
 
 pytestmark = pytest.mark.heavy(needs="browser")
 
-FLAGS = (
-    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync"
-).split()
 HOSTILE = [
     "(S (NP (NN </script><script>window.hit=1</script>)) (VP (VB x)))",
     "(S (NP (NN <img/src=x/onerror=window.hit=2>)) (VP (VB \"'&amp;)))",
@@ -70,17 +65,6 @@ def scores(data):
         name: {m: s.numpy() for m, s in tm.score(h, refs, METRICS, trees=True).segments.items()}
         for name, h in hyps.items()
     }
-
-
-@pytest.fixture(scope="module")
-def browser():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as play:
-        chromium = os.environ.get("CHROMIUM", "/usr/bin/chromium")
-        browser = play.chromium.launch(executable_path=chromium, args=FLAGS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ import tensormt as tm
 from tensormt.command.main import main
 from tensormt.errors import TensorMTError
 from tensormt.registry import make
+from tensormt.text.rouge_tokens import tokenize_rouge
 from tensormt.train.text_reward import TextReward
 from tensormt.train.torchmetrics_wrapper import TorchScore
 
@@ -63,6 +64,39 @@ def test_equal_to_rouge_score(variant, stem, rows):
         assert found[:, 0].tolist() == [1] * len(rows) * times
         for own, other in zip(found[:, 1:4].tolist(), expected * times, strict=True):
             assert own == pytest.approx(other, abs=1e-9)
+
+
+FUNCTION_WORDS = {"the", "a", "it", "s"}  # those of WORDS
+
+
+@pytest.mark.parametrize("stem", [False, True])
+@pytest.mark.parametrize("variant", PEERS)
+@settings(max_examples=30, deadline=None)
+@given(rows=st.lists(st.tuples(LINE, FILLED, LINE), min_size=1, max_size=6))
+def test_without_stop_words_equal_to_rouge_score_of_the_other_words(variant, stem, rows):
+    def content(text):
+        lines = [tokenize_rouge(line) for line in text.split("\n")]
+        return "\n".join(" ".join(w for w in own if w not in FUNCTION_WORDS) for own in lines)
+
+    peer = RougeScorer([PEERS[variant]], use_stemmer=stem)
+    metric = tm.ROUGE(variant, stem=stem, stop_words=False)
+    hyps, *streams = (list(column) for column in zip(*rows, strict=True))
+    found = statistics(metric, hyps, streams)[:, 1:4].tolist()
+    for (hyp, *refs), own in zip(rows, found, strict=True):
+        others = [content(ref) for ref in refs if ref.strip()]
+        best = peer.score_multi(others, content(hyp))[PEERS[variant]]
+        assert own == pytest.approx([getattr(best, field) for field in FIELDS], abs=1e-9)
+
+
+def test_stop_words_in_signatures_and_ids():
+    assert "stopwords" not in tm.ROUGE().signature
+    assert "|stopwords:no|" in make("rouge:stop_words=no").signature
+    ids = tm.TokenBatch(torch.tensor([1, 2]), torch.tensor([2]), None)
+    with pytest.raises(TensorMTError, match="token ids have no stop words"):
+        tm.ROUGE(stop_words=False)(ids, [ids])
+    spec = "rouge:variant=1,balance=recall,stop_words=no"
+    found = tm.score(["the cat", "a", "the"], [["a cat sat", "the", "x"]], [spec])
+    assert found.segments[spec].tolist() == [0.5, 0, 0]
 
 
 def test_text_without_a_token_is_present():

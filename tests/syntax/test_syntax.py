@@ -1,5 +1,6 @@
 """The five syntactic metrics: golden numbers of the paper, slow oracles, invariants."""
 
+import itertools
 import math
 import random
 import sys
@@ -422,3 +423,45 @@ def test_signatures():
     assert tm.DTKM(0.5).signature == f"DTKM|decay:0.5|rules:collins|version:{tm.__version__}"
     assert "length:2" in tm.HWCM(2).signature
     assert "decay:0.12345671" in tm.TKM(0.12345671).signature
+
+
+@pytest.mark.parametrize("batched", [False, True])
+@pytest.mark.parametrize("balance", ["recall", "f1"])
+def test_ties_between_references_do_not_depend_on_their_order(balance, batched):
+    """Equal scores with different counts: corpus scores and explanations are those of any order."""
+    hyps = ["(S (A a) (B b) (C c))", ""] * (60 if batched else 1)
+    refs = [
+        ["(S (A a) (X x) (Y y))", "(S (A a))"] * (60 if batched else 1),
+        ["(S (A a) (B b) (X x) (X x) (X x) (X x))", "(S (A a) (B b))"] * (60 if batched else 1),
+        ["(S (B b) (X x) (Z z))", "(S (X x))"] * (60 if batched else 1),
+    ]
+    hyp, others = tm.TreeBatch.from_brackets(hyps), [tm.TreeBatch.from_brackets(r) for r in refs]
+    for metric in (tm.STM(2, balance), tm.HWCM(2, balance), tm.DSTM(2, balance)):
+        rows = [
+            metric.statistics(hyp, list(some), batched=batched).tolist()
+            for some in itertools.permutations(others)
+        ]
+        assert all(row == rows[0] for row in rows)
+        for some in itertools.permutations(others):
+            found = metric.explain(hyp, list(some))
+            best = [some[k].to_brackets()[b] for b, k in enumerate(found.best.tolist())]
+            alone = metric.statistics(hyp, [tm.TreeBatch.from_brackets(best)])
+            assert alone.tolist() == rows[0]
+
+
+def test_memory_for_deep_trees_is_known_before_it_is_asked_for():
+    deep = tm.TreeBatch.from_brackets(["(S " * 100_000 + "(X a)" + ")" * 100_000])
+    assert tm.STM(4)(deep, [deep]).item() == 1
+    with pytest.raises(
+        tm.TensorMTError, match=r"segment 1 has trees of 200,002 nodes, with up to 20"
+    ):
+        tm.STM(1000)(deep, [deep])
+
+
+@pytest.mark.parametrize("kind", [tm.STM, tm.DSTM, tm.HWCM])
+def test_orders_that_no_tree_reaches_cost_nothing(kind):
+    trees = tm.TreeBatch.from_brackets(["(S (NP (A a) (B b)) (VP (C c)))", "(X x)"] * 30)
+    assert kind(30).statistics(trees, [trees], batched=True)[:, 1:9].tolist() == (
+        torch.cat([kind(8).statistics(trees, [trees], batched=True)[:, 1:9]]).tolist()
+    )
+    assert kind(1000, "f1")(trees, [trees]).tolist() == [1.0] * 60

@@ -60,3 +60,15 @@ def test_scripts():
     assert [letters_of(word) for word in ("Hund", "«собака»", "है", "犬", "12", "한", "ю1")] == [
         "LATIN", "CYRILLIC", "DEVANAGARI", "CJK", "", "HANGUL", "CYRILLIC",
     ]  # fmt: skip
+
+
+def test_codes_of_languages():
+    from tensormt.text.words import language_code
+
+    assert [language_code(name) for name in ("english", "en-US", "Deutsch", "fra")] == [
+        "en",
+        "en",
+        "de",
+        "fr",
+    ]
+    assert [language_code(name) for name in ("", "xx", "klingon")] == ["", "", ""]

@@ -1,5 +1,7 @@
 """Texts of completions and references."""
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 import tensormt as tm
@@ -48,6 +50,10 @@ def test_what_is_no_completion():
         (said("a"), ["a"]),
         ([said("?", "user"), said("a")], ["a"]),
         ([[said("a")], [said("b")], "c"], ["a", "b", "c"]),
+        (float("nan"), []),
+        (np.array(["a", None], dtype=object), ["a"]),
+        (np.array([said("?", "user"), said("a")], dtype=object), ["a"]),
+        (pa.scalar(["a", "b"]), ["a", "b"]),
     ],
 )
 def test_references_of_a_row(row, found):

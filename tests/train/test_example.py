@@ -1,5 +1,6 @@
 """The examples do what they say, also in short runs."""
 
+import asyncio
 import runpy
 import sys
 from pathlib import Path
@@ -7,6 +8,7 @@ from unittest import mock
 
 import pytest
 
+VERL = ["1.000", "0.911", "0.312"]  # sacrebleu.sentence_chrf / 100
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
 
@@ -20,6 +22,14 @@ def test_minimum_risk_beats_likelihood():
     found = run("minimum_risk.py")["train"](warm=250, more=150)
     assert found["minimum risk"] > found["likelihood"] + 10
     assert found["minimum risk"] > found["more likelihood"] + 10
+
+
+def test_files_of_rewards(capsys):
+    verl = run("verl_reward.py")
+    asyncio.run(verl["main"]())
+    assert [line[:5] for line in capsys.readouterr().out.splitlines()] == VERL
+    run("openrlhf_reward.py")["main"]()
+    assert capsys.readouterr().out == f"{VERL[0]} {VERL[1]}\n"
 
 
 @pytest.mark.heavy(needs="train")

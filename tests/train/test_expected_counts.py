@@ -4,9 +4,9 @@ from itertools import product
 
 import pytest
 import torch
+from fake_cuda import FakeCuda
 from hypothesis import given
 from hypothesis import strategies as st
-from pretend import Watch
 
 import tensormt as tm
 from tensormt.train import expected_counts, functional
@@ -123,10 +123,10 @@ def test_padding_changes_nothing_and_nothing_waits_for_the_device():
     assert torch.allclose(
         expected_counts.expected_bleu(wider, longer, ours, theirs), expected, atol=1e-12
     )
-    with Watch() as watch:
+    with FakeCuda() as cuda:
         there = [part.to("cuda") for part in (p, refs, ours, theirs)]
         expected_counts.expected_bleu(*there)
-    assert not watch.syncs, watch.syncs
+    assert not cuda.syncs, cuda.syncs
 
 
 def test_errors_say_what_is_wrong():

@@ -202,3 +202,31 @@ def test_hooks_of_torch_see_what_goes_in_and_out():
     assert seen[1] is found
     model.register_forward_hook(lambda module, inputs, output: output * 0)
     assert (model(model.features(hyp, refs)) == 0).all()
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf"), 1e308, 101.0])
+def test_weights_that_are_not_finite_are_refused(tmp_path, value):
+    from tensormt.data.tensor_files import save_tensors
+    from tensormt.registry import make
+
+    path = tmp_path / "weights.safetensors"
+    theta = torch.zeros(8, dtype=torch.float64)
+    theta[3] = value
+    about = {"spec": "stm", "buckets": 8, "signature": ""}
+    save_tensors(path, "tensormt learned weights 1", {"theta": theta}, about)
+    with pytest.raises(tm.TensorMTError, match="must be finite"):
+        make(f"learned:{path}")
+
+
+@pytest.mark.parametrize("spec", ["learned:{}", "chrf+learned:{}", "queen:stm+learned:{}"])
+def test_weights_of_themselves_are_refused(tmp_path, spec):
+    from tensormt.data.tensor_files import save_tensors
+    from tensormt.registry import make
+
+    path = tmp_path / "weights.safetensors"
+    about = {"spec": spec.format(path), "buckets": 8, "signature": ""}
+    save_tensors(path, "tensormt learned weights 1", {"theta": torch.zeros(8)}, about)
+    with pytest.raises(tm.TensorMTError, match="which is learned itself"):
+        make(f"learned:{path}")
+    with pytest.raises(tm.TensorMTError, match="names no file of weights: type learned:FILE"):
+        make("learned:")

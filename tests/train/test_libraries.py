@@ -13,6 +13,7 @@ import pytest
 import torch
 
 import tensormt as tm
+from tensormt.registry import make
 from tensormt.train.rewards import Reward
 from tensormt.train.text_reward import TextReward
 
@@ -52,31 +53,34 @@ class Seen:
         return found
 
 
-def train(tmp_path, rows, rewards, steps=2):
-    """A tiny Llama through GRPOTrainer; its log."""
+def train(tmp_path, rows, rewards, steps=2, trainer="GRPO", **more):
+    """A tiny Llama through one of TRL's trainers; its log."""
+    import trl
     from datasets import Dataset
     from transformers import LlamaConfig, LlamaForCausalLM
-    from trl import GRPOConfig, GRPOTrainer
 
+    if trainer == "OnlineDPO":
+        from trl.experimental import online_dpo as trl
+    else:
+        more = {"num_generations": 4, "max_completion_length": 6, **more}
     torch.manual_seed(0)
     tokenizer = tokenizer_of()
     sizes = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1}
     ids = {"pad_token_id": 0, "eos_token_id": 1, "bos_token_id": None}
     config = LlamaConfig(vocab_size=len(tokenizer), num_attention_heads=2, **sizes, **ids)
-    settings = GRPOConfig(
+    settings = getattr(trl, f"{trainer}Config")(
         output_dir=str(tmp_path),
         max_steps=steps,
         per_device_train_batch_size=8,
-        num_generations=4,
-        max_completion_length=6,
         logging_steps=1,
         report_to=[],
         save_strategy="no",
         disable_tqdm=True,
         use_cpu=True,
         bf16=False,
+        **more,
     )
-    trainer = GRPOTrainer(
+    trainer = getattr(trl, f"{trainer}Trainer")(
         model=LlamaForCausalLM(config),
         args=settings,
         reward_funcs=rewards,
@@ -128,6 +132,29 @@ def test_grpo_with_conversations(tmp_path):
     texts = [chat[-1]["content"] for chat in given["completions"]]
     refs = [[chat[-1]["content"]] for chat in given["gold"]]
     assert found == pytest.approx((plain(texts, refs) / 100).tolist())
+
+
+@pytest.mark.parametrize(
+    ("trainer", "more"),
+    [("RLOO", {"beta": 0.0}), ("OnlineDPO", {"max_new_tokens": 6, "max_length": 64})],
+)
+def test_other_trainers_of_trl(tmp_path, trainer, more):
+    rng = random.Random(5)
+    rows = {
+        "prompt": [f"{line(rng)} =" for _ in range(16)],
+        "references": [[line(rng), line(rng)] for _ in range(16)],
+    }
+    metrics = ["chrf", "stm:balance=f1"]
+    chrf = Seen(TextReward(make("chrf")).grpo())
+    stm = Seen(TextReward(tm.STM(balance="f1"), "default").grpo())
+    _, log = train(tmp_path, rows, [chrf, stm], trainer=trainer, **more)
+    assert log or trainer == "OnlineDPO"  # which logs no mean reward
+    assert len(chrf.calls) == len(stm.calls) >= 2
+    for reward, name, scale in ((chrf, "chrf", 100), (stm, "stm:balance=f1", 1)):
+        for given, found in reward.calls:
+            texts, refs = given["completions"], given["references"]
+            expected = tm.score(texts, refs, metrics, rows=True).segments[name] / scale
+            assert found == pytest.approx(expected.tolist(), abs=1e-12)
 
 
 def test_compute_metrics_of_a_seq2seq_trainer(tmp_path):

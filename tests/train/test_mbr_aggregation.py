@@ -6,9 +6,9 @@ from collections import Counter
 
 import pytest
 import torch
+from fake_cuda import FakeCuda
 from hypothesis import given
 from hypothesis import strategies as st
-from pretend import Watch
 
 import tensormt as tm
 from tensormt.train.mbr import best, nbest
@@ -116,12 +116,12 @@ def test_one_reference_is_its_average():
 def test_pools_on_a_device_wait_for_nothing():
     _, _, ids, other = case(4)
     reward = Reward(tm.BLEU(), pad=0)
-    with Watch() as watch:
+    with FakeCuda() as cuda:
         there, refs = ids.to("cuda"), other.to("cuda")
         reward.self_score(there)
         nbest(reward.utility(there, refs=refs), 2)
         best(reward.aggregate(there, refs=refs))
-    assert not watch.syncs, watch.syncs
+    assert not cuda.syncs, cuda.syncs
 
 
 def test_other_metrics_compare_with_all_others():

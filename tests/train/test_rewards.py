@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from pretend import Watch
+from fake_cuda import FakeCuda
 
 import tensormt as tm
 from tensormt.train import rewards
@@ -85,7 +85,7 @@ def test_utility_of_all_pairs(metric):
 def test_nothing_waits_for_the_device():
     samples, refs = (ids.to(torch.int64) for ids in case(3))
     reward = Reward(tm.BLEU(), pad=0)
-    with Watch() as watch:
+    with FakeCuda() as cuda:
         there, others = samples.to("cuda"), refs.to("cuda")
         found = reward(there, others)
         rewards.leave_one_out(found)
@@ -95,7 +95,7 @@ def test_nothing_waits_for_the_device():
         reward.self_score(there)
         rewards.minimum_risk(found.log_softmax(-1), found)
         rewards.policy_gradient(found, found, found > 0)
-    assert not watch.syncs, watch.syncs
+    assert not cuda.syncs, cuda.syncs
 
 
 def test_baselines():

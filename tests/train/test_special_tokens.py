@@ -5,9 +5,9 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+from fake_cuda import FakeCuda, to_host
 from hypothesis import given
 from hypothesis import strategies as st
-from pretend import Watch, home
 
 import tensormt as tm
 from tensormt.train.special_tokens import SpecialIds, decode_texts, distinct
@@ -59,11 +59,11 @@ def test_a_reader_in_plain_python_agrees(rows, pad, eos, bos, skip, by_length):
     kept = [[k for k, is_kept in zip(row, keep, strict=True) if is_kept]
             for row, keep in zip(rows, found.kept.tolist(), strict=True)]  # fmt: skip
     assert kept == expected
-    with Watch() as watch:
+    with FakeCuda() as cuda:
         lengths_there = None if given_lengths is None else given_lengths.to("cuda")
         there = special.read(ids.to("cuda"), lengths_there)
-    assert not watch.syncs
-    assert torch.equal(home(there.lengths), found.lengths)
+    assert not cuda.syncs
+    assert torch.equal(to_host(there.lengths), found.lengths)
 
 
 def test_many_ids_to_skip():

@@ -4,7 +4,9 @@ import pickle
 import random
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import oracles
+import pyarrow as pa
 import pytest
 import torch
 
@@ -61,14 +63,19 @@ def test_samples_get_the_scores_of_the_metric(name):
     metric = metric_named(name)
     texts, refs = case()
     reward = TextReward(metric, CachedParser(Plain()))
+
+    def wanted(text, others):
+        score = expected(metric, text, others)
+        return score if metric.higher_is_better else max(0.0, 1 - score / metric.scale)
+
     found = reward.samples(texts, refs)
     assert found.shape == (3, 4)
     for row, others, values in zip(texts, refs, found.tolist(), strict=True):
         for text, value in zip(row, values, strict=True):
-            assert value == pytest.approx(expected(metric, text, others), abs=1e-12)
+            assert value == pytest.approx(wanted(text, others), abs=1e-12)
     table = reward.utility(texts)
     assert table.shape == (3, 4, 4)
-    assert table[1, 2, 3].item() == pytest.approx(expected(metric, texts[1][2], [texts[1][3]]))
+    assert table[1, 2, 3].item() == pytest.approx(wanted(texts[1][2], [texts[1][3]]))
     assert mbr(table).shape == (3,)
 
 
@@ -165,6 +172,45 @@ def test_empty_text_is_no_trouble():
     assert reward.utility([["", "a dog"]]).tolist() == [[[0, 0], [0, 1]]]
 
 
+def columns():
+    """Texts and references as tables hold them; the references also in two columns."""
+    texts = ["a b c d", "e f g h i", "x"]
+    refs = [["a b c d"], ["e f", "e f g h j"], ["y", "x"]]
+    streams = {"ref1": [row[0] for row in refs], "ref2": [(*row, None)[1] for row in refs]}
+    return {"hyp": texts, "refs": refs, **streams}
+
+
+def check_table(table, columns_of):
+    reward = TextReward(tm.BLEU(effective_order=True))
+    rows = columns()
+    expected = reward(rows["hyp"], rows["refs"])
+    assert torch.equal(reward(columns_of("hyp"), columns_of("refs")), expected)
+    assert torch.equal(reward("hyp", "refs", data=table), expected)
+    assert torch.equal(reward("hyp", ["ref1", "ref2"], data=table), expected)
+
+
+def test_columns_of_tables():
+    table = pa.table(columns())
+    check_table(table, table.column)
+    check_table(columns(), lambda name: np.array(columns()[name], dtype=object))
+    with pytest.raises(tm.TensorMTError, match="no column 'hyps', the table has hyp, refs"):
+        TextReward(tm.BLEU())("hyps", "refs", data=table)
+
+
+@pytest.mark.heavy(needs="pandas")
+def test_columns_of_a_data_frame():
+    import pandas as pd
+
+    table = pd.DataFrame(columns())
+    check_table(table, table.__getitem__)
+
+
+def test_missing_texts_are_told():
+    reward = TextReward(tm.BLEU())
+    with pytest.warns(UserWarning, match="1 of 2 hypotheses are missing"):
+        assert reward(["a b c d", None], [["a b c d"], ["x"]])[1] == 0
+
+
 def test_errors_say_what_is_wrong():
     with pytest.raises(tm.TensorMTError, match=r"metric\.fit"):
         TextReward(tm.NIST())
@@ -176,3 +222,14 @@ def test_errors_say_what_is_wrong():
         TextReward(tm.BLEU())(["a"], ["a"])
     with pytest.raises(tm.TensorMTError, match="with one K"):
         TextReward(tm.BLEU()).samples([["a", "b"], ["c"]], [["a"], ["b"]])
+
+
+def test_a_reward_of_an_error_rate_rises_with_quality():
+    """Directly, for TRL, and as a utility of minimum Bayes risk decoding."""
+    reward = TextReward(tm.WER())
+    refs = [["a b c d"]] * 3
+    texts = ["a b c d", "a b x d", "x y z w v u"]
+    assert reward(texts, refs).tolist() == [1, 0.75, 0]
+    assert reward.grpo()(completions=texts, references=refs) == [1, 0.75, 0]
+    samples = [["a b c d", "a b c x", "u v w"]]
+    assert int(mbr(reward.utility(samples))) in (0, 1)

@@ -5,6 +5,7 @@ import inspect
 import math
 import pickle
 
+import numpy as np
 import pytest
 import torch
 
@@ -92,9 +93,62 @@ def test_the_shape_of_verl():
         score(["wmt"])
 
 
+def test_one_string_is_one_sample_for_verl():
+    score = TextReward(tm.BLEU(2)).verl()
+    # the legacy manager `prime` passes these by position; once the letters were scored
+    assert score("toy", "the cat", "the cat", {}) == pytest.approx(1)
+    assert score("toy", "the cat", "a dog", {}) == 0
+    # a file of Parquet gives the references as an array
+    assert score("toy", "a b", np.array(["c d", "a b"], dtype=object)) == pytest.approx(1)
+    assert score("toy", "a b", None) == 0
+    assert score("toy", "a b", "a b", reward_router_address=None) == pytest.approx(1)
+    with pytest.raises(tm.TensorMTError, match="2 completions but references for 1"):
+        score(["toy"] * 2, ["a b", "c d"], ["a b"])
+
+
+def test_the_async_function_of_verl_scores_a_batch():
+    calls = []
+
+    class Counted(TextReward):
+        def __call__(self, texts, refs, **more):
+            calls.append(len(texts))
+            return super().__call__(texts, refs, **more)
+
+    score = Counted(tm.BLEU(2)).verl_async(scale=2, wait=0.05)
+    assert inspect.iscoroutinefunction(score)
+    rows = [("a b", "a b"), ("a b", ["c d", "a b"]), ("x", None), ("the cat", "a dog")]
+
+    async def run():
+        return await asyncio.gather(
+            *(
+                score(data_source="wmt", solution_str=text, ground_truth=own, extra_info={})
+                for text, own in rows
+            )
+        )
+
+    assert asyncio.run(run()) == pytest.approx([2, 2, 0, 0])
+    assert calls == [3]  # the row without a reference is not scored
+    again = pickle.loads(pickle.dumps(TextReward(tm.BLEU(2)).verl_async()))
+    assert asyncio.run(again("wmt", "a b", "a b", {})) == pytest.approx(1)
+
+
 def test_the_shape_of_openrlhf():
     score = TextReward(tm.BLEU(2)).openrlhf()
     found = score(["Translate: a b", "Translate: c"], ["Translate: "] * 2, ["a b", "a b"])
     assert found["rewards"].tolist() == pytest.approx([1, 0])
     assert torch.equal(found["scores"], found["rewards"])
     assert found["extra_logs"].keys() == {"score"}
+    with pytest.raises(tm.TensorMTError, match="2 queries, 1 prompts"):
+        score(["a", "b"], ["a"], ["a", "b"])
+
+
+def test_openrlhf_removes_special_tokens_and_refuses_foreign_prompts():
+    query, prompt, label = "Translate: a b c d</s>", "Translate: ", "a b c d"
+    for special in (["</s>"], ["</s>", "<pad>"]):
+        score = pickle.loads(pickle.dumps(TextReward(tm.BLEU(4)).openrlhf(special)))
+        assert score([query], [prompt], [label])["rewards"].tolist() == pytest.approx([1])
+    score = TextReward(tm.BLEU(4)).openrlhf()
+    with pytest.raises(tm.TensorMTError, match="'</s>', which would be scored"):
+        score([query], [prompt], [label])
+    with pytest.raises(tm.TensorMTError, match="does not start with its prompt"):
+        score(["late: a b c d"], [prompt], [label])

@@ -1,6 +1,6 @@
 """Stop words are lower-case function words."""
 
-from tensormt.qarla.stopwords import STOP_WORDS
+from tensormt.text.stopwords import STOP_WORDS
 
 
 def test_function_words_and_no_others():

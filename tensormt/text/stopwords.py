@@ -1,4 +1,4 @@
-"""English function words, which are not among the "non-empty words" of the paper."""
+"""English function words, which QARLA's measures and ROUGE leave out if asked to."""
 
 _WORDS = """
 a about above across after again against all almost along already also although always am among

@@ -1,0 +1,99 @@
+"""Translation edit rate (Snover et al. 2006), with the numbers of sacrebleu.
+
+    TER = 100 · (shifts + substitutions + insertions + deletions) / mean length of the references
+
+A shift of several words to another place is one edit; shifts are searched greedily, as Tercom does
+(`tensormt.kernels.shifts`). Of several references the one with the fewest edits counts, divided by
+the mean length of all of them. 100 is an edit for every word of the reference; lower is better. A
+reference that has no word left without punctuation has length 0; every word is an edit then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from tensormt.edit.base import ErrorRate
+from tensormt.options import Boolean
+from tensormt.text.tercom import name_of
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from tensormt.explanation import Explanation
+    from tensormt.ngram.references import References
+    from tensormt.text.tokens import TokenBatch
+
+Normalized = Annotated[bool, Boolean("Cut off punctuation and replace entities, as Tercom does")]
+NoPunct = Annotated[bool, Boolean("Remove punctuation")]
+AsianSupport = Annotated[bool, Boolean("Treat Chinese and Japanese characters and marks too")]
+CaseSensitive = Annotated[bool, Boolean("Compare in mixed case")]
+
+
+class TER(ErrorRate):
+    """Translation edit rate with sacrebleu's numbers: 0 is perfect, 100 an edit for every word.
+
+    Statistics, float64 [B,3]: segments, edits, mean reference length.
+
+    Args:
+        normalized: Cut off punctuation and replace entities, as Tercom does.
+        no_punct: Remove punctuation.
+        asian_support: With `normalized`, cut Chinese and Japanese text into characters; with
+            `no_punct`, remove its punctuation too.
+        case_sensitive: Compare in mixed case.
+
+    >>> from tensormt import TokenBatch
+    >>> lines = ["the dog home ran today"], ["the dog ran home today"]
+    >>> hyp, ref = TokenBatch.from_texts(lines, "none")
+    >>> TER()(hyp, [ref]).item()
+    20.0
+    """
+
+    name = "TER"
+    summary: ClassVar[str] = "translation edit rate with sacrebleu's numbers, 0 is perfect"
+    scale: ClassVar[float | None] = 100.0
+    digits: ClassVar[int] = 2
+    integer = False
+    normalized: bool
+    no_punct: bool
+    asian_support: bool
+    case_sensitive: bool
+
+    def __init__(
+        self,
+        normalized: Normalized = False,
+        no_punct: NoPunct = False,
+        asian_support: AsianSupport = False,
+        case_sensitive: CaseSensitive = False,
+    ) -> None:
+        self._configure(locals())
+        self.lowercase = not self.case_sensitive
+        self.tokenize = name_of(self.normalized, self.no_punct, self.asian_support)
+
+    def settings(self) -> dict[str, object]:
+        """Return case, tokeniser, and what it does, in sacrebleu's words."""
+        return {
+            "case": "mixed" if self.case_sensitive else "lc",
+            "tok": "tercom",
+            "norm": self.normalized,
+            "punct": not self.no_punct,
+            "asian": self.asian_support,
+        }
+
+    def edits(self, hyp: TokenBatch, refs: References) -> Tensor:
+        """Count shifts and edits of each segment with each reference, int64 [R,B]."""
+        from tensormt.edit import engine
+
+        return engine.shifted_distances(hyp, refs)
+
+    def _statistics(self, hyp: TokenBatch, refs: Sequence[TokenBatch]) -> Tensor:
+        from tensormt.edit import engine
+
+        hyp, ready = self.prepared(hyp, refs)
+        return engine.mean_length_rows(self.edits(hyp, ready), ready)
+
+    def _explain(self, hyp: TokenBatch, refs: Sequence[TokenBatch]) -> Explanation:
+        from tensormt.edit import explained
+
+        hyp, ready = self.prepared(hyp, refs)
+        return explained.explain_shifts(hyp, ready)
