@@ -66,6 +66,9 @@ METRICS = {
 MEANS = {
     "blend": "chrf:beta=1,lowercase=yes,whitespace=yes+hwcm:max_length=1,balance=f1"
     "+hwcm:max_length=3,balance=brevity",
+    # words are matched by contextual vectors instead of equality; English, by its encoder
+    "blend-context": "chrf:beta=1,lowercase=yes,whitespace=yes"
+    "+bertscore:matching=one_to_one,units=words,idf=yes+hwcm:max_length=3,balance=brevity",
 }
 
 

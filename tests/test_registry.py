@@ -168,6 +168,17 @@ def test_names_in_any_case_and_other_names():
     assert not is_combined("chrf++")
 
 
+def test_blend_context_is_blend_with_words_matched_by_vectors():
+    plain, context = make("blend"), make("Blend-Context")
+    assert [metric.name for metric in plain.metrics] == ["chrF", "HWCM", "HWCM"]
+    assert [metric.name for metric in context.metrics] == ["chrF", "BERTScore", "HWCM"]
+    assert plain.metrics[0].signature == context.metrics[0].signature
+    assert plain.metrics[2].signature == context.metrics[2].signature
+    assert context.needs_fit
+    assert is_combined("blend-context")
+    assert split_specs("bleu,blend-context,chrf") == ["bleu", "blend-context", "chrf"]
+
+
 def test_the_language_sets_the_tokeniser_unless_it_is_named():
     assert make("bleu", "zh").tokenize == "zh"
     assert make("nist", "zh").tokenize == "zh"
