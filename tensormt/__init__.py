@@ -12,6 +12,7 @@ from tensormt.version import __version__
 if TYPE_CHECKING:
     from tensormt import metaeval, qarla
     from tensormt.combined import Mean, Queen
+    from tensormt.contextual import BERTScore
     from tensormt.edit import CER, PER, TER, WER
     from tensormt.ngram import BLEU, BM, BMA, NIST, NM, ChrF, OffTarget
     from tensormt.ngram.frequencies import Frequencies
@@ -42,6 +43,7 @@ __all__ = [
     "TER",
     "TKM",
     "WER",
+    "BERTScore",
     "ChrF",
     "Frequencies",
     "Mean",
@@ -69,6 +71,7 @@ __all__ = [
 _NAMES = {
     "combined": "Mean Queen",
     "comparison": "compare",
+    "contextual": "BERTScore",
     "edit": "CER PER TER WER",
     "ngram": "BLEU BM BMA NIST NM ChrF OffTarget",
     "ngram.frequencies": "Frequencies",

@@ -37,7 +37,7 @@ from tensormt.trees.sources import GIVEN
 __all__ = ["CHUNK", "Evaluator", "named_metrics"]
 
 CHUNK = 2000  # segments: what fits a CPU's cache, and a good batch for a parser
-PARSED_CHUNK = 500  # segments where most of the time goes into parsing, so that progress is seen
+PARSED_CHUNK = 500  # segments where a parser or encoder takes most of the time: progress is seen
 
 
 def named_metrics(metrics: Any, lang: str | None = None) -> dict[str, Metric[Any]]:
@@ -112,6 +112,8 @@ class Evaluator:
         if self.reads_trees and self._trees is None:
             name = next(metric.name for metric in named.values() if metric.reads_trees)
             raise TensorMTError(f"{name} compares trees: name a parser, for example 'default'")
+        for metric in named.values():
+            metric.reads.load(self._device)
 
     @property
     def metrics(self) -> Mapping[str, Metric[Any]]:
@@ -136,7 +138,8 @@ class Evaluator:
     @property
     def chunk_size(self) -> int:
         """Segments that are evaluated at a time where nobody says otherwise."""
-        return PARSED_CHUNK if hasattr(self._trees, "parser") else CHUNK
+        slow = any(metric.reads.uses_encoder for metric in self._metrics.values())
+        return PARSED_CHUNK if slow or hasattr(self._trees, "parser") else CHUNK
 
     def with_metrics(self, metrics: Mapping[str, Metric[Any]]) -> Evaluator:
         """Return an evaluator of other metrics with the same source of trees and device."""

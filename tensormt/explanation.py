@@ -7,7 +7,8 @@ The items of an explanation have one kind:
     chain      place: its lowest node; order: its length
     character  place: its first character; orders of words (chrF++) follow those of characters
     word       place: its token; matched in the alignment of least edits, or in the longest common
-               subsequence; `edits` has what the alignment changes
+               subsequence; `edits` has what the alignment changes; of BERTScore, matched with
+               the most similar word, which `partners` names
     skip-bigram  place: its first token; order: 1 + distance of its second token
     pair       pairs of nodes with equal productions, with their contributions to the tree kernel
     mean       no items: `parts` has the explanations of the members with their weights
@@ -142,6 +143,8 @@ class Explanation:
         characters: For chrF the number of orders of characters.
         edits: For error rates the edits of each segment; their number is the metric's.
         evenly: Whether all matches of a segment add the same to its score.
+        adds: What each item adds to the score of its segment, float64 [n], where the metric says.
+        partners: For BERTScore, what each unit of a segment matched and how well.
 
     >>> from tensormt import BLEU, TokenBatch
     >>> batch = TokenBatch.from_text(["a cat sat"])
@@ -162,6 +165,8 @@ class Explanation:
     characters: int = 0
     edits: Sequence[Sequence[Edit]] = ()
     evenly: bool = False
+    adds: Tensor | None = None
+    partners: Sequence[Sequence[str]] = ()
 
     def names(self) -> list[str]:
         """Return the names of the items of all orders."""
@@ -184,6 +189,9 @@ class Explanation:
             tree = _Tree(self.hyp, segment)
             return lambda order, place: tree.text(self.kind, order, place)
         tokens = self.hyp[segment].to_tokens()[0]
+        if self.partners:
+            partners = self.partners[segment]
+            return lambda _, place: " ~ ".join(filter(None, (tokens[place], partners[place])))
         if self.kind == "skip-bigram":
             return lambda order, place: " … ".join(
                 tokens[place : place + order : max(order - 1, 1)]

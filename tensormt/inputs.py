@@ -1,8 +1,9 @@
-"""What a metric reads of a text: the tokens of a tokeniser, or trees of a kind.
+"""What a metric reads of a text: tokens of a tokeniser, trees of a kind, or contextual vectors.
 
     Tokens("13a", lowercase=False)      a TokenBatch; the metric itself compares in lower case
     Trees("constituency")               a TreeBatch of bracketed trees
     Trees("dependency")                 a TreeBatch of either kind; head rules convert constituents
+    Contextual("minilm", layer=5)       a VectorBatch of an encoder's contextual vectors
     CompositeInput((…, …))              a CompositeBatch: the same segments in each of these forms
 
 A metric declares its input (`metric.reads`). `tensormt.prepared.PreparedTexts` holds texts and asks
@@ -25,14 +26,28 @@ if TYPE_CHECKING:
     from tensormt.prepared import PreparedTexts
     from tensormt.text.tokens import TokenBatch
     from tensormt.trees.batch import TreeBatch
+    from tensormt.vectors.batch import VectorBatch
 
-__all__ = ["CompositeBatch", "CompositeInput", "CompositeReferences", "Input", "Tokens", "Trees"]
+__all__ = [
+    "CompositeBatch",
+    "CompositeInput",
+    "CompositeReferences",
+    "Contextual",
+    "Input",
+    "Tokens",
+    "Trees",
+]
 
 
 class Input(ABC):
     """What a metric reads; subclasses are immutable and hashable."""
 
     uses_trees: bool = False
+    uses_encoder: bool = False
+
+    def load(self, device: torch.device) -> None:
+        """Load what reads the texts, so that what is missing is reported before any work."""
+        return
 
     @abstractmethod
     def check(self, metric: str, batch: Any) -> None:
@@ -153,6 +168,71 @@ class Trees(Input):
 
 
 @dataclass(frozen=True)
+class Contextual(Input):
+    """Contextual vectors of an encoder.
+
+    Args:
+        encoder: Name or folder of the encoder.
+        layer: Layer of the vectors, from 1; None: the last.
+        trusted: Whether weights in a pickle may be loaded.
+    """
+
+    encoder: str = "minilm"
+    layer: int | None = None
+    trusted: bool = False
+    uses_encoder = True
+
+    def load(self, device: torch.device) -> None:
+        """Load the encoder."""
+        from tensormt.vectors.encoder import load_encoder
+
+        load_encoder(self.encoder, self.layer, device, self.trusted)
+
+    def encode(self, lines: Sequence[str], device: torch.device | str = "cpu") -> VectorBatch:
+        """Return the vectors of B lines."""
+        import torch
+
+        from tensormt.vectors.batch import VectorBatch
+        from tensormt.vectors.encoder import load_encoder
+
+        found = load_encoder(self.encoder, self.layer, device, self.trusted).encode(lines)
+        return VectorBatch(found, torch.arange(len(lines), device=device))
+
+    def check(self, metric: str, batch: Any) -> None:
+        """Raise unless the batch holds contextual vectors."""
+        from tensormt.vectors.batch import VectorBatch
+
+        if not isinstance(batch, VectorBatch):
+            raise TensorMTError(
+                f"{metric} compares contextual vectors but got {_kind(batch)}: score text with "
+                "tm.score, or make a batch with metric.reads.encode(lines)"
+            )
+
+    def empty(self) -> VectorBatch:
+        """Return a batch without segments."""
+        import torch
+
+        from tensormt.vectors.batch import TextVectors, VectorBatch
+
+        none = torch.zeros(0, dtype=torch.int64)
+        source = TextVectors([], torch.zeros(0, 1), none, none, none, none.view(0, 2))
+        return VectorBatch(source, none)
+
+    def batches(self, texts: PreparedTexts) -> list[VectorBatch]:
+        """Return a VectorBatch for each stream."""
+        return texts.vector_batches(self)
+
+    def unique(self, texts: PreparedTexts) -> VectorBatch:
+        """Return a VectorBatch of all different texts."""
+        return texts.unique_vectors(self)
+
+    def sides(self, texts: PreparedTexts, hyps: int) -> tuple[list[Any], Any]:
+        """Return hypotheses and references."""
+        streams = self.batches(texts)
+        return streams[:hyps], streams[hyps:]
+
+
+@dataclass(frozen=True)
 class CompositeInput(Input):
     """Several inputs side by side, one for each member of a combined metric."""
 
@@ -162,6 +242,16 @@ class CompositeInput(Input):
     def uses_trees(self) -> bool:  # type: ignore[override]
         """Whether a member reads trees."""
         return any(part.uses_trees for part in self.parts)
+
+    @property
+    def uses_encoder(self) -> bool:  # type: ignore[override]
+        """Whether a member reads contextual vectors."""
+        return any(part.uses_encoder for part in self.parts)
+
+    def load(self, device: torch.device) -> None:
+        """Load what the members read with."""
+        for part in self.parts:
+            part.load(device)
 
     def check(self, metric: str, batch: Any) -> None:
         """Raise unless the batch has all forms, or is one that fits every member."""
@@ -230,8 +320,9 @@ def is_batch(value: Any) -> bool:
     """Whether a value is a batch of segments."""
     from tensormt.text.tokens import TokenBatch
     from tensormt.trees.batch import TreeBatch
+    from tensormt.vectors.batch import VectorBatch
 
-    return isinstance(value, TokenBatch | TreeBatch | CompositeBatch)
+    return isinstance(value, TokenBatch | TreeBatch | VectorBatch | CompositeBatch)
 
 
 def member_batch(batch: Any, number: int) -> Any:
@@ -250,10 +341,12 @@ def member_batches(batches: Sequence[Any], number: int) -> Sequence[Any]:
 def _kind(batch: Any) -> str:
     from tensormt.text.tokens import TokenBatch
     from tensormt.trees.batch import TreeBatch
+    from tensormt.vectors.batch import VectorBatch
 
     names = {
         TokenBatch: "a batch of tokens",
         TreeBatch: "a batch of trees",
+        VectorBatch: "a batch of vectors",
         CompositeBatch: "a composite batch",
     }
     return names.get(type(batch), f"{type(batch).__name__}")

@@ -1,4 +1,4 @@
-"""Texts prepared for metrics: every different text is tokenised and parsed once.
+"""Texts prepared for metrics: every different text is tokenised, parsed and encoded once.
 
     texts = PreparedTexts(segments, trees=source)
     hyps, refs = texts.sides(metric.reads)          # a batch for each system; prepared references
@@ -22,13 +22,14 @@ from torch import Tensor
 
 from tensormt.data.coercion import lone_surrogate
 from tensormt.errors import SegmentError, TensorMTError
-from tensormt.inputs import Input
+from tensormt.inputs import Contextual, Input
 from tensormt.ngram.references import References
 from tensormt.options import describe
 from tensormt.segments import Segments, Stream
 from tensormt.text.tokens import TokenBatch
 from tensormt.trees.batch import TreeBatch
 from tensormt.trees.sources import PreparsedTrees, TreesAsText, TreeSource, sentences
+from tensormt.vectors.batch import VectorBatch
 
 T = TypeVar("T")
 _CASE_MATTERS = re.compile(r"Σ|(?i:&(?:quot|amp|lt|gt);|<skipped>)")
@@ -120,6 +121,14 @@ class PreparedTexts:
                 " TreeBatch of as many trees"
             )
         return found.to(self.device)
+
+    def vector_batches(self, reads: Contextual) -> list[VectorBatch]:
+        """Return the contextual vectors of every stream; all streams share one tensor."""
+        return self._once(reads, lambda: self._gathered(self.unique_vectors(reads)))
+
+    def unique_vectors(self, reads: Contextual) -> VectorBatch:
+        """Return the contextual vectors of all different texts; the first is the empty text."""
+        return self._once(("vectors", reads), lambda: reads.encode(self._different(), self.device))
 
     # --- how they are made ------------------------------------------------------------------------
 

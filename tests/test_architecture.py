@@ -20,10 +20,11 @@ LAYERS = [
     ["data"],
     ["text"],
     ["trees"],
+    ["vectors"],
     ["inputs", "explanation"],
     ["metric"],
     ["stored_scores"],
-    ["syntax", "ngram", "edit", "rouge"],
+    ["syntax", "ngram", "edit", "rouge", "contextual"],
     ["combined"],
     ["registry"],
     ["parser"],
@@ -55,6 +56,7 @@ OWNERS = {
     "lm_eval": "integrations.lm_eval",
     "inspect_ai": "integrations.inspect_ai",
     "evaluate": "integrations.hf_evaluate",
+    "transformers": "vectors.encoder",
 }
 
 

@@ -35,7 +35,7 @@ from tensormt.reporting.tree_panel import segment_cards
 from tensormt.resampling import SEED, resamples
 from tensormt.scoring import read_trees
 from tensormt.segments import Segments, check_sizes
-from tensormt.stored_scores import Scores
+from tensormt.stored_scores import StoredInput
 from tensormt.trees.batch import TreeBatch
 from tensormt.validation import file_name, integer, on_device, optional, string, tensor_of, validate
 from tensormt.version import __version__
@@ -158,7 +158,7 @@ def build(
             "digits": metric.digits,
             "higher": metric.higher_is_better,
             "signature": signatures[name],
-            "stored": isinstance(metric, Scores),
+            "stored": isinstance(metric.reads, StoredInput),
             "summary": metric.summary,
             "columns": [packed.array(row, "f4") for row in scores[name]],
             **totals[name],

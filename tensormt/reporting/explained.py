@@ -206,7 +206,7 @@ def by_segment(found: Explanation, metric: Metric[Any], statistics: Tensor) -> l
         segment.edits.extend(edits)
     words = [found.text(number) for number in range(len(found.hyp))]
     if found.items is not None:
-        values = order_values(metric, statistics, found)
+        values = None if found.adds is not None else order_values(metric, statistics, found)
         added = None if values is None else values.tolist()
         if added is not None:
             segments = [
@@ -239,8 +239,8 @@ def _add_matches(
     rows = list(zip(*columns, strict=True))
     sizes = Counter((segment, order) for segment, order, _, counted, _ in rows if counted)
     for at, (segment, order, place, counted, ref) in enumerate(rows):
-        adds = None
-        if added is not None:
+        adds = None if found.adds is None else float(found.adds[at])
+        if adds is None and added is not None:
             adds = added[segment][order] / sizes[segment, order] if counted else 0.0
         text, reference = words[segment](order, place), None if ref < 0 else ref
         match = Match(order, place, text, counted, reference, places[at], adds)

@@ -81,15 +81,19 @@ def _most_different(counts: np.ndarray) -> np.ndarray:
 
     Ratios are smoothed: one is added to both counts. Equal ratios are ordered by difference.
     """
-    wanted = [counts.max(1) - counts.min(1), counts.sum(1)]
-    for a, b in list(combinations(range(counts.shape[1]), 2))[:_PAIRS]:
-        gap = counts[:, a] - counts[:, b]
-        ratio = np.log((counts[:, a] + 1) / (counts[:, b] + 1)) + 1e-9 * gap
-        wanted += [gap, -gap, ratio, -ratio]
     rows: set[int] = set()
-    for values in wanted:
-        best = np.argsort(-values, kind="stable")[:_KEPT]
-        rows.update(best[values[best] > 0].tolist())
+
+    def keep(gain: np.ndarray, *first: np.ndarray) -> None:
+        """Keep the rows with the largest gains above 0; `first` is compared before the gain."""
+        best = np.lexsort((-gain, *(-values for values in first)))[:_KEPT]
+        rows.update(best[gain[best] > 0].tolist())
+
+    keep(counts.max(1) - counts.min(1))
+    keep(counts.sum(1))
+    for a, b in list(combinations(range(counts.shape[1]), 2))[:_PAIRS]:
+        for one, two in ((counts[:, a], counts[:, b]), (counts[:, b], counts[:, a])):
+            keep(one - two)
+            keep(one - two, (one + 1) / (two + 1))
     return np.array(sorted(rows), np.int64)
 
 

@@ -23,6 +23,7 @@ from tensormt.qarla.summary import SummaryOptions, summarize
 from tensormt.reporting.collect import Collected
 from tensormt.resampling import bootstrap_scores, intervals, percentile_interval
 from tensormt.significance import compare
+from tensormt.stored_scores import StoredInput
 
 BUCKET_SAMPLES = 200
 _LENGTHS = (10, 20, 30, 50)
@@ -182,8 +183,12 @@ def _scored(
 
 
 def correlations(scores: Mapping[str, np.ndarray]) -> dict[str, Any]:
-    """Compute the Pearson and Spearman correlations between the metrics' segment scores [S,N]."""
-    tables = [torch.from_numpy(table[~np.isnan(table)]) for table in scores.values()]
+    """Compute the Pearson and Spearman correlations between the metrics' segment scores [S,N].
+
+    Outputs without a score by one of the metrics are left out.
+    """
+    known = ~np.any([np.isnan(table) for table in scores.values()], axis=0)
+    tables = [torch.from_numpy(table[known]) for table in scores.values()]
     found: dict[str, Any] = {"metrics": list(scores), "n": len(tables[0])}
     for name, measure in (("pearson", pearson), ("spearman", spearman)):
         found[name] = [[json_number(float(measure(a, b))) for b in tables] for a in tables]
@@ -242,13 +247,19 @@ def qarla(collected: Collected) -> dict[str, Any] | None:
         The measures over the first segments with at least three references; None if there are no
         such segments or fewer than two systems.
     """
-    evaluator, references = collected.evaluator, collected.corpus.reference_rows()
-    rows = [k for k, own in enumerate(references) if len(own) >= _MODELS][:_CASES]
-    if not rows or len(collected.systems) < 2:
+    own = {
+        name: metric
+        for name, metric in collected.evaluator.metrics.items()
+        if not isinstance(
+            metric.reads, StoredInput
+        )  # which cannot compare references with each other
+    }
+    references = collected.corpus.reference_rows()
+    rows = [k for k, texts in enumerate(references) if len(texts) >= _MODELS][:_CASES]
+    if not rows or not own or len(collected.systems) < 2:
         return None
-    tensors = similarity_tensors_from_segments(
-        collected.corpus[rows], list(evaluator.metrics), evaluator
-    )
+    evaluator = collected.evaluator.with_metrics(own)
+    tensors = similarity_tensors_from_segments(collected.corpus[rows], list(own), evaluator)
     summary = summarize(tensors, collected.systems, SummaryOptions(), {}, {})
     return {
         "cases": summary.cases,

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 else:
     _SystemPath = type(Path())  # the class of this system's paths, which can be derived from
 
-_LARGEST = 30_000_000  # bytes of a page that is put into a notebook
-
 
 class ReportPath(_SystemPath):
     """The path of a report; a notebook shows the report itself.
@@ -27,10 +25,21 @@ class ReportPath(_SystemPath):
     """
 
     def _repr_html_(self) -> str | None:
+        return self.frame()
+
+    def frame(self, largest: int = 30_000_000) -> str | None:
+        """Return the page as an HTML frame.
+
+        Args:
+            largest: Size in bytes above which only the name of the file is returned.
+
+        Returns:
+            HTML; None if there is no such file.
+        """
         if not self.is_file():
             return None
         name = html.escape(str(self))
-        if self.stat().st_size > _LARGEST:
+        if self.stat().st_size > largest:
             return f"<p>The report is too large to be shown here: open <code>{name}</code>.</p>"
         page = html.escape(files.text(str(self)))
         return (

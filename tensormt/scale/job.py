@@ -115,6 +115,12 @@ class Job:
                     table = Frequencies.load(path)
                 for metric in members:
                     metric.use_counts(table)
+        for name, metric in named.items():
+            if metric.needs_fit and not metric.unfitted():
+                raise TensorMTError(
+                    f"{name} weights units by all references, which are not counted over the rows "
+                    "of files: use idf=no"
+                )
         options = TreeOptions(self.parser, self.trusted, self.cache)
         return Evaluator(named, TreesAsText() if self.trees else options, self.device, self.lang)
 

@@ -100,7 +100,9 @@ class TextReward:
         self._variant = "" if default else str(getattr(trees, "fingerprint", "parsed"))
 
     def __call__(self, texts: Any, refs: Any, *, data: Any = None) -> Tensor:
-        """Compute segment scores float64 [n] of texts [n] with references `[n][R]`.
+        """Compute rewards float64 [n] of texts [n] with references `[n][R]`: segment scores.
+
+        A reward rises with quality: an error rate counts as 1 - score / scale, but at least 0.
 
         Args:
             texts: List, or column of numpy, pandas, polars or Arrow.
@@ -111,6 +113,11 @@ class TextReward:
         Raises:
             TensorMTError: If texts and references do not align.
         """
+        found = self._scores(texts, refs, data)
+        return found if self.metric.higher_is_better else self.metric.on_unit_scale(found)
+
+    def _scores(self, texts: Any, refs: Any, data: Any = None) -> Tensor:
+        """Segment scores on the metric's own scale."""
         segments = text_segments(texts, refs, data)
         outputs = segments.outputs[""]
         if not outputs:
@@ -266,7 +273,7 @@ class TextReward:
             name: Name in logs; None: made from the metric and the options.
             scale: Largest reward.
         """
-        return GrpoReward(self.metric, self, column, name, scale, more=self._variant)
+        return GrpoReward(self.metric, self._scores, column, name, scale, more=self._variant)
 
     def verl(self, *, scale: float = 1.0) -> VerlReward:
         """Return `compute_score` for verl, which calls it for one sample at a time.
@@ -274,7 +281,7 @@ class TextReward:
         Args:
             scale: Largest reward.
         """
-        return VerlReward(self.metric, self, scale)
+        return VerlReward(self.metric, self._scores, scale)
 
     def verl_async(
         self, *, scale: float = 1.0, wait: float = 0.002, most: int = 1024
@@ -299,7 +306,7 @@ class TextReward:
                 truncated, or a list of special tokens such as ["</s>"], which are removed.
             scale: Largest reward.
         """
-        return OpenRLHFReward(self.metric, self, scale, special)
+        return OpenRLHFReward(self.metric, self._scores, scale, special)
 
     def __repr__(self) -> str:
         return f"TextReward({self.metric!r})"

@@ -75,7 +75,12 @@ class TorchScore(Base):
         self.scale = self.metric.scale
         # collections merge the states of metrics with equal states: unique names prevent this
         self._name = re.sub(r"\W+", "_", self.metric.signature.rpartition("|")[0])
-        self._keeps = self.metric.needs_fit
+        self._keeps = bool(self.metric.unfitted())
+        if self.metric.needs_fit and not self._keeps:
+            raise TensorMTError(
+                f"{self.metric.name} weights units by all references, which come batch by batch "
+                "here: use idf=no"
+            )
         if self._keeps:
             for part in _PARTS:
                 self.add_state(f"{self._name}_{part}", [], dist_reduce_fx="cat")

@@ -49,9 +49,28 @@ def test_rejected_arguments(files, capsys):
 
 
 def test_a_file_of_systems_with_human_scores(tmp_path):
-    row = {"refs": ["a b"], "sys": {s: {"hyp": "a b", "scores": {"da": 1}} for s in "xy"}}
+    row = {
+        "src": "ä <b>",
+        "refs": ["a b"],
+        "sys": {s: {"hyp": "a b", "scores": {"da": 1}} for s in "xy"},
+    }
     (tmp_path / "set.jsonl").write_text(json.dumps(row))
     out = tmp_path / "page.html"
     given = ["report", "-i", str(tmp_path / "set.jsonl"), "-m", "bleu", "-o", str(out), "-q"]
     assert main(given) == 0
     assert out.stat().st_size
+    page = read_page(out)
+    assert page.texts(page.meta["sources"]) == ["ä <b>"]
+    assert [column["name"] for column in page.meta["human"]] == ["da"]
+
+
+def test_the_source_of_rows_and_scores_of_another_tool(tmp_path):
+    rows = [{"hypothesis": "a b", "reference": "a b", "quelle": text} for text in ("eins", None)]
+    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    (tmp_path / "x.txt").write_text("0.25\n0.5\n")
+    out = tmp_path / "page.html"
+    given = ["report", "-i", str(tmp_path / "a.jsonl"), "-m", "bleu", "-o", str(out), "-q"]
+    assert main([*given, "--src", "quelle", "--scores", f"X={tmp_path / 'x.txt'}"]) == 0
+    page = read_page(out)
+    assert page.texts(page.meta["sources"]) == ["eins", ""]
+    assert page.array(page.meta["metrics"][1]["columns"][0]).tolist() == [0.25, 0.5]

@@ -166,3 +166,17 @@ def test_infinite_scores_are_refused(tmp_path, value):
         TensorMTError, match=rf"x.seg.score:2: the score of s1 is {value}, expected"
     ):
         read_scores(path)
+
+
+def test_sources_are_read_where_there_are_any(tmp_path):
+    path = tmp_path / "set.jsonl"
+    rows = [{"refs": ["a"], "sys": {"x": {"hyp": "a"}}} for _ in range(2)]
+    path.write_text("\n".join(map(json.dumps, rows)))
+    assert read_jsonl(path).sources is None
+    rows[1]["src"] = "eins"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    assert read_jsonl(path).sources == [None, "eins"]
+    rows[1]["src"] = 3
+    path.write_text("\n".join(map(json.dumps, rows)))
+    with pytest.raises(TensorMTError, match="line 2: 'src'"):
+        read_jsonl(path)

@@ -42,6 +42,35 @@ def test_errors_say_what_to_do(tmp_path):
         tm.report({"A": []}, [[]], ["bleu"], tmp_path / "r.html")
     with pytest.raises(tm.TensorMTError, match="expected \\[3, 4\\]"):
         tm.report(HYPS, REFS, ["bleu"], tmp_path / "r.html", human={"f": torch.zeros(2, 2)})
+    with pytest.raises(
+        tm.TensorMTError, match="reference 1 has 4 segments, the list of sources has 1"
+    ):
+        tm.report(HYPS, REFS, ["bleu"], tmp_path / "r.html", sources=["x"])
+
+
+def test_sources_human_scores_and_stored_scores_are_on_the_page(page, tmp_path):
+    assert page.meta["sources"] is None
+    assert page.meta["human"] == []
+    human = torch.tensor([[1, 2, 3, math.nan], [0, 1, 2, 3], [5, 5, 5, 5.5]]).double()
+    stored = tm.Scores("X", {name: [0.5, None, 2, 3] for name in HYPS})
+    path = tm.report(
+        HYPS,
+        REFS,
+        ["bleu", stored],
+        tmp_path / "r.html",
+        sources=["<b>eins</b>", None, "‏שלום", "vier"],
+        human={"adequacy": human},
+    )
+    shown = read_page(path)
+    assert shown.texts(shown.meta["sources"]) == ["<b>eins</b>", "", "‏שלום", "vier"]
+    [column] = shown.meta["human"]
+    assert (column["name"], column["digits"], column["higher"]) == ("adequacy", 1, True)
+    for k, own in enumerate(human.numpy().astype("f4")):
+        assert np.array_equal(shown.array(column["columns"][k]), own, equal_nan=True)
+    assert [metric["stored"] for metric in shown.meta["metrics"]] == [False, True]
+    assert shown.meta["metrics"][0]["summary"] == tm.BLEU.summary
+    assert shown.meta["correlations"]["n"] == 9  # outputs that both have scored
+    assert list(shown.meta["qarla"]["kings"]) == ["bleu"]
 
 
 def test_trees_come_written_or_beside_the_text(tmp_path):

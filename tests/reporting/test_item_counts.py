@@ -2,6 +2,7 @@
 
 import random
 from collections import Counter
+from fractions import Fraction
 from functools import partial
 from itertools import combinations
 
@@ -27,11 +28,15 @@ def ways(counts):
     for a, b in list(combinations(range(len(counts[0])), 2))[:PAIRS]:
         yield [row[a] - row[b] for row in counts]
         yield [row[b] - row[a] for row in counts]
+        for x, y in ((a, b), (b, a)):  # by ratio, equal ratios by difference
+            gaps = [Fraction(row[x] - row[y], 10**9) for row in counts]
+            ratios = [Fraction(row[x] + 1, row[y] + 1) - 1 for row in counts]
+            yield [ratio + gap for ratio, gap in zip(ratios, gaps, strict=True)]
 
 
 @pytest.mark.parametrize("systems", [1, 2, 3, 7])  # 7 have more than 15 pairs
 def test_the_largest_are_those_of_a_sort(systems):
-    """Differences of a pair, the range and the sum; equal ones as they come, never one below 1."""
+    """Gaps and ratios of a pair, the range and the sum; equal ones as they come, none below 1."""
     rng = random.Random(systems)
     for size in (0, 1, 30, 400):
         rows = [[rng.choice([0, 0, rng.randrange(9)]) for _ in range(systems)] for _ in range(size)]

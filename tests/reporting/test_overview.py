@@ -36,6 +36,10 @@ def test_p_values_are_those_of_compare(page):
             assert (gap, n) == (json_number(row.baseline_score - row.score), 4)
             assert (p, holm) == (json_number(row.p), json_number(row.p_holm))
             assert metric["intervals"][b] == [json_number(row.low), json_number(row.high)]
+        for (a, b, *_), ends in zip(metric["pairs"], metric["ends"], strict=True):
+            row = rows[metric["name"], a, b]
+            expected = [json_number(-row.difference_high), json_number(-row.difference_low)]
+            assert ends == expected
 
 
 def test_the_page_and_the_command_give_one_p_value(tmp_path, capsys):

@@ -63,14 +63,19 @@ def test_samples_get_the_scores_of_the_metric(name):
     metric = metric_named(name)
     texts, refs = case()
     reward = TextReward(metric, CachedParser(Plain()))
+
+    def wanted(text, others):
+        score = expected(metric, text, others)
+        return score if metric.higher_is_better else max(0.0, 1 - score / metric.scale)
+
     found = reward.samples(texts, refs)
     assert found.shape == (3, 4)
     for row, others, values in zip(texts, refs, found.tolist(), strict=True):
         for text, value in zip(row, values, strict=True):
-            assert value == pytest.approx(expected(metric, text, others), abs=1e-12)
+            assert value == pytest.approx(wanted(text, others), abs=1e-12)
     table = reward.utility(texts)
     assert table.shape == (3, 4, 4)
-    assert table[1, 2, 3].item() == pytest.approx(expected(metric, texts[1][2], [texts[1][3]]))
+    assert table[1, 2, 3].item() == pytest.approx(wanted(texts[1][2], [texts[1][3]]))
     assert mbr(table).shape == (3,)
 
 
@@ -217,3 +222,14 @@ def test_errors_say_what_is_wrong():
         TextReward(tm.BLEU())(["a"], ["a"])
     with pytest.raises(tm.TensorMTError, match="with one K"):
         TextReward(tm.BLEU()).samples([["a", "b"], ["c"]], [["a"], ["b"]])
+
+
+def test_a_reward_of_an_error_rate_rises_with_quality():
+    """Directly, for TRL, and as a utility of minimum Bayes risk decoding."""
+    reward = TextReward(tm.WER())
+    refs = [["a b c d"]] * 3
+    texts = ["a b c d", "a b x d", "x y z w v u"]
+    assert reward(texts, refs).tolist() == [1, 0.75, 0]
+    assert reward.grpo()(completions=texts, references=refs) == [1, 0.75, 0]
+    samples = [["a b c d", "a b c x", "u v w"]]
+    assert int(mbr(reward.utility(samples))) in (0, 1)

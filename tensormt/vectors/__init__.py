@@ -1,0 +1,1 @@
+"""Contextual vectors of texts: the encoder, and batches of its vectors."""
