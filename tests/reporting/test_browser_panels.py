@@ -54,7 +54,7 @@ def path(data, tmp_path_factory):
     hyps, refs, sources, human, stored, _, docs = data
     out = tmp_path_factory.mktemp("panels") / "report.html"
     return tm.report(
-        hyps, refs, ["stm", "bleu", stored], out, trees=True, docs=docs, sources=sources,
+        hyps, refs, ["stm", stored, "bleu"], out, trees=True, docs=docs, sources=sources,
         human={"adequacy <b>": human},
     )  # fmt: skip
 
