@@ -30,8 +30,9 @@ function drawMatrix() {
     const sure = holm < 0.05 ? ' ' + sideOf(gap, m) : '', on = a === state.a && b === state.b, [won, lost] = a < b ? [wins, losses] : [losses, wins];
     return make('td', { class: 'number cell' + sure }, make('button', { type: 'button', 'data-pair': a + ',' + b, 'aria-pressed': String(on), title: `p ${showP(p)} before Holm's correction, n = ${whole(n)} segments: ${whole(won)} won, ${whole(ties)} tied, ${whole(lost)} lost`, onclick: () => set({ a, b, lo: null, hi: null }) }, show(gap, m, true), make('small', {}, `p ${showP(holm)}${sure ? ' *' : ''}`)));
   };
-  const head = [`${m.name}: row − column`, ...meta.systems.map((name) => make('th', { class: 'number' }, name))];
-  fill($('matrix'), make('h3', {}, 'Pairwise significance'), table(head, meta.systems.map((name, a) => [make('th', { scope: 'row' }, name), ...meta.systems.map((_, b) => cell(a, b))]), { id: 'matrix-table' }),
+  const head = [`${m.name}: row − column`, ...shortened(meta.systems, 16).map((name, a) => make('th', { class: 'number', title: meta.systems[a] }, name))];
+  $('matrix').parentElement.classList.toggle('stacked', meta.systems.length > 5);
+  fill($('matrix'), make('h3', {}, 'Pairwise significance'), table(head, shortened(meta.systems, 30).map((name, a) => [make('th', { scope: 'row', title: meta.systems[a] }, name), ...meta.systems.map((_, b) => cell(a, b))]), { id: 'matrix-table' }),
     make('p', { class: 'note' }, `Paired bootstrap, ${lacking() ? 'over the segments for which both have an output' : `n = ${whole(meta.n)} segments`}, ${whole(meta.samples)} resamples, seed ${meta.seed}, as in tensormt compare; p corrected by Holm for ${m.pairs.length} comparison${m.pairs.length > 1 ? 's' : ''}; below 0.05 the cell has a star and a colour, blue where the row is better${m.higher ? '' : ' (lower)'}, orange where it is worse. Click a cell to compare the pair below.`));
 }
 
@@ -42,13 +43,13 @@ function drawForest() {
   if (!found.length) return fill($('forest'));
   const own = (pair) => Number(pair.a === state.a && pair.b === state.b) || Number(pair.a === state.b && pair.b === state.a), touches = (pair) => Number([state.a, state.b].includes(pair.a)) + Number([state.a, state.b].includes(pair.b));
   const kept = [...found].sort((i, j) => own(j) - own(i) || touches(j) - touches(i)).slice(0, most);
-  const width = roomIn('forest', 640), narrow = width < 480, left = narrow ? 130 : 240, letters = Math.floor(left / 6.6), step = 26;
+  const width = roomIn('forest', 640), narrow = width < 480, left = narrow ? 130 : 240, names = shortened(meta.systems, (Math.floor(left / 6.6) - 3) >> 1), step = 26;
   const [low, high] = range([0, ...kept.flatMap((pair) => pair.ends)]), x = scale(low, high, left + 10, width - 66), bottom = kept.length * step + 8;
   const svg = make('svg:svg', { viewBox: `0 0 ${width} ${bottom + 24}`, class: 'chart', role: 'img', 'aria-label': `Differences of ${m.name} with 95% intervals` }, make('svg:line', { x1: x(0), x2: x(0), y1: 0, y2: bottom, class: 'axis' }));
   kept.forEach((pair, k) => {
     const y = k * step + 18, title = `${meta.systems[pair.a]} − ${meta.systems[pair.b]}`, sure = pair.holm < 0.05, side = sure ? sideOf(pair.difference, m) || 'even' : 'even';
     svg.append(make('svg:g', { class: 'pair ' + side, 'data-forest': pair.a + ',' + pair.b }, make('svg:title', {}, `${title}: ${show(pair.difference, m, true)}, 95% interval ${show(pair.ends[0], m)} to ${show(pair.ends[1], m)}, p ${showP(pair.holm)}`),
-      make('svg:text', { x: left - 4, y: y + 4, 'text-anchor': 'end', class: own(pair) ? 'strong' : '' }, [...title].length > letters ? middleCut(meta.systems[pair.a], (letters - 3) >> 1) + ' − ' + middleCut(meta.systems[pair.b], (letters - 3) >> 1) : title),
+      make('svg:text', { x: left - 4, y: y + 4, 'text-anchor': 'end', class: own(pair) ? 'strong' : '' }, `${names[pair.a]} − ${names[pair.b]}`),
       make('svg:line', { x1: x(pair.ends[0]), x2: x(pair.ends[1]), y1: y, y2: y, class: 'span' }), make('svg:circle', { cx: x(pair.difference), cy: y, r: 4.5, class: sure ? 'full' : 'hollow' }),
       make('svg:text', { x: width - 4, y: y + 4, 'text-anchor': 'end' }, show(pair.difference, m, true) + (sure ? ' *' : ''))));
   });

@@ -2,6 +2,7 @@
 
 import html
 import random
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -54,7 +55,7 @@ def path(data, tmp_path_factory):
     hyps, refs, sources, human, stored, _, docs = data
     out = tmp_path_factory.mktemp("panels") / "report.html"
     return tm.report(
-        hyps, refs, ["stm", "bleu", stored], out, trees=True, docs=docs, sources=sources,
+        hyps, refs, ["stm", stored, "bleu"], out, trees=True, docs=docs, sources=sources,
         human={"adequacy <b>": human},
     )  # fmt: skip
 
@@ -347,3 +348,26 @@ def test_a_notebook_shows_the_page(browser, path):
     assert page.evaluate("window.hit") is None
     assert not troubles
     page.close()
+
+
+def test_long_names_of_many_systems_can_be_told_apart(browser, tmp_path):
+    lines = ["a dog ran home", "the cat sat there", "it rained all day"]
+    names = [f"a-rather-long-name-{k} (2024, constrained) <b>" for k in range(10)]
+    hyps = {name: [*lines[:2], " ".join(["it"] * (k + 1))] for k, name in enumerate(names)}
+    path = tm.report(hyps, [lines], ["bleu"], tmp_path / "r.html")
+    for width in (1400, 420):
+        page = browser.new_page(viewport={"width": width, "height": 800})
+        page.goto(path.as_uri())
+        page.wait_for_selector("body[data-done]", state="attached")
+        labels = page.locator("[data-forest] > text:first-of-type").all_text_contents()
+        assert len(labels) == len(set(labels)) == 20
+        heads = page.locator("#matrix-table thead th")
+        shown = heads.all_text_contents()[1:]
+        assert len(set(shown)) == 10
+        assert [heads.nth(k + 1).get_attribute("title") for k in range(10)] == names
+        right = [heads.nth(k).bounding_box() for k in range(1, 11)]
+        ends = heads.evaluate_all("all => all.map(t => t.scrollWidth <= t.clientWidth + 1)")
+        assert all(ends)
+        assert all(a["x"] + a["width"] <= b["x"] + 1 for a, b in pairwise(right))
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        page.close()
