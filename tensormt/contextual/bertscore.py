@@ -66,7 +66,7 @@ class BERTScore(Metric["VectorBatch"]):
     'BERTScore|encoder:minilm|layer:5|units:words|matching:one_to_one|threshold:0|balance:f1|idf:no'
     """
 
-    name: ClassVar[str] = "BERTScore"
+    name = "BERTScore"
     summary: ClassVar[str] = "contextual vectors of words or pieces, with bert-score's numbers"
     encoder: str
     layer: int | None
