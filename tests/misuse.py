@@ -283,6 +283,21 @@ def calls():
     add("TER", tm.TER, kinds, **ter)
     add("WER", tm.WER, kinds, **text)
     add("PER", tm.PER, kinds, **text)
+    add("OffTarget", tm.OffTarget, {"borrowed": "flag"}, borrowed=True)
+    bert = {"encoder": "any", "layer": "any", "threshold": "any", "matching": "name"}
+    bert |= {"units": "name", "balance": "name", "idf": "flag", "trusted": "flag"}
+    words = {"matching": "one_to_one", "units": "words", "balance": "f1"}
+    add(
+        "BERTScore",
+        tm.BERTScore,
+        bert,
+        encoder="minilm",
+        layer=None,
+        threshold=0.5,
+        idf=True,
+        trusted=False,
+        **words,
+    )
     add("CER", tm.CER, kinds, whitespace=True, lowercase=True)
     rouge = {"variant": "su", "balance": "f1", "stem": True, "references": "best"}
     add("ROUGE", tm.ROUGE, kinds, sentences="lines", tokenize="rouge", **rouge)
@@ -297,6 +312,21 @@ def calls():
     add("PER", tm.PER, kinds, **text)
     ter = {"normalized": True, "no_punct": False, "asian_support": False, "case_sensitive": True}
     add("TER", tm.TER, dict.fromkeys(ter, "flag"), **ter)
+    add("OffTarget", tm.OffTarget, {"borrowed": "flag"}, borrowed=True)
+    bert = {"encoder": "any", "layer": "any", "threshold": "any", "matching": "name"}
+    bert |= {"units": "name", "balance": "name", "idf": "flag", "trusted": "flag"}
+    words = {"matching": "one_to_one", "units": "words", "balance": "f1"}
+    add(
+        "BERTScore",
+        tm.BERTScore,
+        bert,
+        encoder="minilm",
+        layer=None,
+        threshold=0.5,
+        idf=True,
+        trusted=False,
+        **words,
+    )
     add("CER", tm.CER, kinds, whitespace=True, lowercase=False)
     rouge = {"stem": False, "references": "best", "sentences": "lines", "tokenize": "rouge"}
     add("ROUGE", tm.ROUGE, kinds, variant="s", balance="f1", max_skip=4, weight=1.2, **rouge)
