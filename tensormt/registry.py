@@ -62,6 +62,9 @@ METRICS = {
     "dtkm": "tensormt.syntax.tkm:DTKM",
 }
 
+# metrics that need an extra of the package, and models of their own
+EXTRA = ("bertscore",)
+
 # means with a name of their own
 MEANS = {
     "blend": "chrf:beta=1,lowercase=yes,whitespace=yes+hwcm:max_length=1,balance=f1"

@@ -33,7 +33,7 @@ from tensormt.errors import TensorMTError
 from tensormt.evaluator import Evaluator
 from tensormt.kernels.fixed_point import from_words, to_words
 from tensormt.metric import Metric
-from tensormt.registry import METRICS, make
+from tensormt.registry import EXTRA, METRICS, make
 from tensormt.text.tokens import TokenBatch
 from tensormt.train.naming import metric_label
 from tensormt.train.text_reward import TreeSourceLike, text_segments
@@ -204,8 +204,11 @@ def _hashed(batch: TokenBatch) -> TokenBatch:
     return TokenBatch(tokens, batch.lengths, None, "ids")
 
 
+_DEFAULT = tuple(name for name in METRICS if name not in EXTRA)
+
+
 def collection(
-    metrics: Sequence[Metric[Any] | str] = tuple(METRICS),
+    metrics: Sequence[Metric[Any] | str] = _DEFAULT,
     parser: TreeSourceLike = "default",
     **kwargs: Any,
 ) -> MetricCollection:
@@ -215,7 +218,7 @@ def collection(
     allow in names, become underscores: `tkm:decay=0.4` has the key `tkm:decay=0_4`.
 
     Args:
-        metrics: Metrics or their names; default: all metrics.
+        metrics: Metrics or their names; default: all metrics but those that need an extra.
         parser: Source of trees for metrics on trees, as for `TextReward`.
         kwargs: Arguments of `torchmetrics.Metric`.
 

@@ -1,10 +1,10 @@
-"""Error rates on a device: see pretend.py. Nothing here has run on a real one."""
+"""Error rates on a device: see fake_cuda.py. Nothing here has run on a real one."""
 
 import random
 
 import pytest
 import torch
-from pretend import Away, Watch, home
+from fake_cuda import DeviceTensor, FakeCuda, to_host
 
 import tensormt as tm
 
@@ -20,10 +20,10 @@ def test_everything_stays_on_the_device(metric):
     ]
     hyp, *refs = tm.TokenBatch.from_texts(streams, metric.tokenize)
     expected = metric.statistics(hyp, refs)
-    with Watch() as watch:
+    with FakeCuda() as cuda:
         there = metric.statistics(hyp.to("cuda"), [ref.to("cuda") for ref in refs])
         scores = metric.score(there)
-    assert isinstance(there, Away)
-    assert isinstance(scores, Away)
-    assert torch.equal(home(there), expected)
-    assert watch.syncs.total() <= (600 if metric.name == "TER" else 30)
+    assert isinstance(there, DeviceTensor)
+    assert isinstance(scores, DeviceTensor)
+    assert torch.equal(to_host(there), expected)
+    assert cuda.syncs.total() <= (600 if metric.name == "TER" else 30)
