@@ -104,9 +104,7 @@ def test_entry_points_that_cannot_be_used():
     with pytest.raises(tm.TensorMTError, match=r"metric 'number': .* is no Metric class"):
         make("number")
     assert make("bleu").name == "BLEU"  # names of this package cannot be taken
-    with pytest.raises(
-        tm.TensorMTError, match=r"choose from .*context, chrf\+\+, length, depth"
-    ):
+    with pytest.raises(tm.TensorMTError, match=r"choose from .*context, chrf\+\+, length, depth"):
         make("nothing")
     with pytest.raises(tm.TensorMTError, match=r"did you mean length\?"):
         make("lenght")
