@@ -300,36 +300,14 @@ def calls():
     )
     add("CER", tm.CER, kinds, whitespace=True, lowercase=True)
     rouge = {"variant": "su", "balance": "f1", "stem": True, "references": "best"}
+    kinds |= {"max_skip": "any", "weight": "any", "stop_words": "flag"}
+    rouge |= {"max_skip": 4, "weight": 1.2, "stop_words": True}
     add("ROUGE", tm.ROUGE, kinds, sentences="lines", tokenize="rouge", **rouge)
     add("STM", tm.STM, kinds, max_depth=2, balance="f1", lexical=True)
     add("DSTM", tm.DSTM, kinds, max_depth=2, balance="f1", rules="collins")
     add("HWCM", tm.HWCM, kinds, max_length=2, balance="f1", rules="collins")
     add("TKM", tm.TKM, kinds, decay=0.5, lexical=True)
     add("DTKM", tm.DTKM, kinds, decay=0.5, rules="collins")
-    kinds |= {"stem": "flag", "variant": "name", "max_skip": "any", "weight": "any"}
-    kinds |= {"references": "name", "sentences": "name"}
-    add("WER", tm.WER, kinds, **text)
-    add("PER", tm.PER, kinds, **text)
-    ter = {"normalized": True, "no_punct": False, "asian_support": False, "case_sensitive": True}
-    add("TER", tm.TER, dict.fromkeys(ter, "flag"), **ter)
-    add("OffTarget", tm.OffTarget, {"borrowed": "flag"}, borrowed=True)
-    bert = {"encoder": "any", "layer": "any", "threshold": "any", "matching": "name"}
-    bert |= {"units": "name", "balance": "name", "idf": "flag", "trusted": "flag"}
-    words = {"matching": "one_to_one", "units": "words", "balance": "f1"}
-    add(
-        "BERTScore",
-        tm.BERTScore,
-        bert,
-        encoder="minilm",
-        layer=None,
-        threshold=0.5,
-        idf=True,
-        trusted=False,
-        **words,
-    )
-    add("CER", tm.CER, kinds, whitespace=True, lowercase=False)
-    rouge = {"stem": False, "references": "best", "sentences": "lines", "tokenize": "rouge"}
-    add("ROUGE", tm.ROUGE, kinds, variant="s", balance="f1", max_skip=4, weight=1.2, **rouge)
     add(
         "Scores",
         tm.Scores,
@@ -360,8 +338,8 @@ def calls():
         add(f"{metric.name}.statistics", metric.statistics, reads, **both)
         add(f"{metric.name}.corpus", metric.corpus, reads, **both)
         add(f"{metric.name}.documents", metric.documents, reads, **both, ids=["a", "b"])
-        if metric.width != 3:  # for which the tensor [2,3] is right
-            add(f"{metric.name}.score", metric.score, reads, statistics=rows, segment=True)
+        three = {"statistics": "three statistics"} if metric.width == 3 else {}
+        add(f"{metric.name}.score", metric.score, reads | three, statistics=rows, segment=True)
     three = [ref, ref, ref]
     for metric in (tm.Mean([tm.BLEU(2), tm.ChrF(2)]), tm.Queen([tm.BLEU(2), tm.ChrF(2)])):
         rows = metric.statistics(hyp, three)
@@ -624,6 +602,7 @@ def calls():
 
 
 FINE |= {
+    "three statistics": FINE["statistics"] | {"tensor [3]", "tensor [2,3]"},
     "relations": {"None"},
     "value": {"None", "0", "1", "0.5", "np.int64", "huge"},
     "units": {"None"},

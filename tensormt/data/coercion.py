@@ -102,7 +102,7 @@ def as_column(data: Any, name: Any, what: str) -> Any:
         known = getattr(data, "columns", None)  # pandas, polars
     if known is None:
         known = data if isinstance(data, Mapping) else None
-    if known is None:
+    if known is None or callable(known):
         raise TensorMTError(f"data is {type(data).__name__}, expected a table with named columns")
     names = list(known)
     if not isinstance(name, str):
