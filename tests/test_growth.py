@@ -30,6 +30,8 @@ from tensormt.text import plain_tokens, sentences, tokenizer, words
 from tensormt.trees import bracketing, conllu, penn, plain_trees
 from tensormt.trees.batch import TreeBatch
 
+pytestmark = pytest.mark.heavy(needs="minutes")
+
 FAST = 0.03  # seconds
 LIMIT = 6
 
