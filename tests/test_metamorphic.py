@@ -26,9 +26,9 @@ from tensormt.scale import score_files
 from tensormt.segments import Segments
 from tensormt.statistics import Totals
 from tensormt.train import TextReward
+from tensormt.train.torchmetrics_wrapper import TorchScore
 
 pytestmark = pytest.mark.heavy(needs="minutes")
-from tensormt.train.torchmetrics_wrapper import TorchScore
 
 NGRAM = [
     "bleu",
