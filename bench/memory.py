@@ -70,7 +70,7 @@ def measure(segments: int, words: int) -> dict[str, float]:
         table.add([batch])
         spent += time.process_time() - start
     start = time.process_time()
-    number = sum(map(len, table.tallies))
+    number = sum(map(len, table.tables_by_order))
     spent += time.process_time() - start
     return {
         "segments": segments,
