@@ -346,6 +346,7 @@ def test_ctrl_c_at_any_moment(seconds):
         assert (done.returncode, done.stderr) == (130, "tensormt: stopped by Ctrl-C\n")
 
 
+@pytest.mark.heavy(needs="minutes")
 def test_kill_at_random_moments_then_resume(long, tmp_path):
     """Ten kills -9, then the end: byte for byte the file of an undisturbed run."""
     folder, whole, table = long

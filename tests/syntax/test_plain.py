@@ -82,7 +82,7 @@ def test_trees_that_come_as_tensors(metric, seed):
     race(metric, own, others)
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(seeds)
 def test_the_first_of_equally_good_references(seed):
     """Small trees of few labels: many references of one score, with different counts."""
