@@ -8,7 +8,7 @@ The items of an explanation have one kind:
     character  place: its first character; orders of words (chrF++) follow those of characters
     word       place: its token; matched in the alignment of least edits, or in the longest common
                subsequence; `edits` has what the alignment changes; of BERTScore, matched with
-               the most similar word, which `partners` names
+               the most similar word, which `partners` has
     skip-bigram  place: its first token; order: 1 + distance of its second token
     pair       pairs of nodes with equal productions, with their contributions to the tree kernel
     mean       no items: `parts` has the explanations of the members with their weights
@@ -144,7 +144,8 @@ class Explanation:
         edits: For error rates the edits of each segment; their number is the metric's.
         evenly: Whether all matches of a segment add the same to its score.
         adds: What each item adds to the score of its segment, float64 [n], where the metric says.
-        partners: For BERTScore, what each unit of a segment matched and how well.
+        partners: For BERTScore, the unit of the best reference that each unit of a segment matched
+            and their cosine; None where nothing.
 
     >>> from tensormt import BLEU, TokenBatch
     >>> batch = TokenBatch.from_text(["a cat sat"])
@@ -166,7 +167,7 @@ class Explanation:
     edits: Sequence[Sequence[Edit]] = ()
     evenly: bool = False
     adds: Tensor | None = None
-    partners: Sequence[Sequence[str]] = ()
+    partners: Sequence[Sequence[tuple[int, float] | None]] = ()
 
     def names(self) -> list[str]:
         """Return the names of the items of all orders."""
@@ -189,9 +190,16 @@ class Explanation:
             tree = _Tree(self.hyp, segment)
             return lambda order, place: tree.text(self.kind, order, place)
         tokens = self.hyp[segment].to_tokens()[0]
-        if self.partners:
+        if self.partners and self.best is not None:
+            other = self.refs[int(self.best[segment])][segment].to_tokens()[0]
             partners = self.partners[segment]
-            return lambda _, place: " ~ ".join(filter(None, (tokens[place], partners[place])))
+
+            def with_partner(_: int, place: int) -> str:
+                found = partners[place]
+                more = f" ~ {other[found[0]]} ({found[1]:.2f})" if found else ""
+                return tokens[place] + more
+
+            return with_partner
         if self.kind == "skip-bigram":
             return lambda order, place: " … ".join(
                 tokens[place : place + order : max(order - 1, 1)]

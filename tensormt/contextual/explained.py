@@ -67,7 +67,7 @@ def explain(metric: BERTScore, hyp: VectorBatch, refs: Sequence[VectorBatch]) ->
         columns=[[3]],
         best=best.cpu(),
         adds=adds,
-        partners=_partners(words, best.tolist(), lengths.tolist(), partner, cosine),
+        partners=_partners(lengths.tolist(), partner, cosine),
     )
 
 
@@ -96,19 +96,13 @@ def _tokens(rows: list[list[str]]) -> TokenBatch:
 
 
 def _partners(
-    words: list[list[list[str]]],
-    best: list[int],
-    lengths: list[int],
-    partner: Tensor,
-    cosine: Tensor,
-) -> list[list[str]]:
-    """What each unit matched and how well, such as "dog (0.83)"; "" where nothing."""
-    found, places, values = [], iter(partner.tolist()), iter(cosine.tolist())
-    for segment, size in enumerate(lengths):
-        row = []
-        for _ in range(size):
-            place, value = next(places), next(values)
-            other = words[1 + best[segment]][segment][place] if place >= 0 else ""
-            row.append(f"{other or '·'} ({value:.2f})" if place >= 0 else "")
-        found.append(row)
+    lengths: list[int], partner: Tensor, cosine: Tensor
+) -> list[list[tuple[int, float] | None]]:
+    """The partner of each unit and their cosine, by segment; None where there is none."""
+    pairs = zip(partner.tolist(), cosine.tolist(), strict=True)
+    rows = [None if place < 0 else (place, value) for place, value in pairs]
+    found, start = [], 0
+    for size in lengths:
+        found.append(rows[start : start + size])
+        start += size
     return found

@@ -247,6 +247,8 @@ def collect(
                 found = matches.explanation
                 if found.items is None or (skip_characters and found.characters):
                     continue
+                if found.partners:  # each word has a partner of its own: nothing to count together
+                    continue
                 counts = item_counts.setdefault(
                     matches.name, ItemCounts(name, found.kind, found.names())
                 )

@@ -30,6 +30,8 @@ _SCRIPTS = (
     "panels.js",
     "segments.js",
     "trees.js",
+    "alignment.js",
+    "waterfall.js",
     "zoom.js",
     "start.js",
 )

@@ -53,12 +53,16 @@ def segment_cards(collected: Collected, segments: Sequence[int]) -> list[dict[st
             parts = _pairs(found, matches.own, tables, matches.weight)
         elif first.characters:
             parts = _characters(found, tables)
+        elif first.partners:
+            parts = [{"a": [_links(each.partners[k]) for each in found]} for k in range(len(cards))]
         else:
             parts = _items(found, len(cards))
         values = [
-            order_values(matches.own, table, each)
+            order_values(matches.own, table, each) if each.adds is None else None
             for table, each in zip(tables, found, strict=True)
         ]
+        scores = [matches.own.score(table, segment=True) for table in tables]
+        added = [_by_place(each, matches.weight) for each in found]
         for number, (card, part) in enumerate(zip(cards, parts, strict=True)):
             part |= {"v": views.get(key, -1), "kind": first.kind}
             if first.best is not None:
@@ -66,9 +70,30 @@ def segment_cards(collected: Collected, segments: Sequence[int]) -> list[dict[st
             if first.items is not None and values[0] is not None:
                 shares = [matches.weight * v[number] for v in values if v is not None]
                 part["gain"] = [_rounded(share.tolist()) for share in shares]
+            elif first.adds is not None:
+                part["adds"] = [rows[number] for rows in added]
+            elif first.items is not None:  # what a match adds is not known: the score as a whole
+                part["score"] = _rounded([matches.weight * float(own[number]) for own in scores])
             card["m"][name] = part
     _add_dependencies(cards, collected, segments)
     return cards
+
+
+def _by_place(found: Explanation, weight: float) -> list[list[float]]:
+    """Return by segment [place, what the item adds, …], where the metric itself says it."""
+    rows: list[list[float]] = [[] for _ in range(len(found.hyp))]
+    if found.adds is not None and found.items is not None:
+        side = found.items.hyp
+        columns = (side.segment.tolist(), side.place.tolist(), found.adds.tolist())
+        for segment, place, adds in zip(*columns, strict=True):
+            rows[segment] += [place, *_rounded([weight * adds])]
+    return rows
+
+
+def _links(partners: Sequence[tuple[int, float] | None]) -> list[float]:
+    """Return [unit, its partner in the best reference, their cosine, …] of a segment."""
+    rows = [(k, *own) for k, own in enumerate(partners) if own is not None]
+    return [value for k, other, cosine in rows for value in (k, other, *_rounded([cosine]))]
 
 
 def _add_dependencies(

@@ -19,14 +19,14 @@ const pairsOf = (flat) => { const map = new Map(); for (let i = 0; i < flat.leng
 const partOf = (k) => card.m[meta.views[k].name];
 const onTrees = (k) => TREE_KINDS.includes(meta.views[k].kind);
 const treeKind = (k) => card.views[partOf(k).v]?.kind;
-const KIND_NAMES = { constituency: 'constituents', dependency: 'dependencies' };
+const KIND_NAMES = { alignment: 'alignment', constituency: 'constituents', dependency: 'dependencies' };
 
-// whose matches are shown: what was chosen, else of the metric or any, first those on trees
+// whose matches are shown: those of the chosen metric, or of the chosen member of a mean; trees come first
+const viewsOf = (m) => [...meta.views.keys()].filter((k) => meta.views[k].metric === m);
 function shownView() {
-  if (state.view >= 0) return state.view;
-  const all = [...meta.views.keys()], own = all.filter((k) => meta.views[k].metric === state.m);
-  const richest = (list) => list.filter(onTrees).sort((i, j) => meta.views[j].orders.length - meta.views[i].orders.length || i - j)[0];
-  return richest(own) ?? all.find(onTrees) ?? own[0] ?? (all.length ? 0 : -1);
+  const own = viewsOf(state.m);
+  if (own.includes(state.view)) return state.view;
+  return own.filter(onTrees).sort((i, j) => meta.views[j].orders.length - meta.views[i].orders.length || i - j)[0] ?? own[0] ?? -1;
 }
 
 async function drawSegment() {
@@ -47,13 +47,13 @@ async function drawSegment() {
   drawTexts(lines, shown);
   if (source) $('texts').prepend(make('p', { dir: 'auto', id: 'source' }, make('b', { class: 'tag' }, 'Source'), ' ', source.length > 4000 ? source.slice(0, 4000) + '…' : source));
   if (judged.length) $('texts').append(make('p', { class: 'note', id: 'judged' }, 'Human scores: ', judged.join('; '), '.'));
-  if (!card || shown < 0) {
-    fill($('trees'), make('p', { class: 'note' }, card ? 'None of the metrics says what it matched.' : `Trees were kept for the ${whole(meta.drawn.segments.n)} segments with the largest differences; make the report with --trees-for all to have them all.`));
+  if (!card) {
+    fill($('trees'), make('p', { class: 'note' }, `Trees were kept for the ${whole(meta.drawn.segments.n)} segments with the largest differences; make the report with --trees-for all to have them all.`));
     return fill($('waterfall'));
   }
   drawTrees(present, shown);
   fitTrees();
-  drawWaterfall(shown);
+  drawWaterfall();
 }
 
 // the human scores of A and B in a segment, as text
@@ -85,23 +85,25 @@ function giver(part, order) {
 }
 
 function drawSegmentBar(present, shown) {
-  const part = shown >= 0 ? partOf(shown) : null, children = [];
-  if (part) {
-    children.push(make('label', {}, 'matches of ', make('select', { id: 'view', onchange: (event) => set({ view: Number(event.target.value) }) }, meta.views.map((view, k) => make('option', { value: k, selected: k === shown }, view.name)))));
-    if (part.c) {
-      const order = orderOf(part);
-      const slider = make('input', { type: 'range', id: 'depth', min: 1, max: part.c[0].length, step: 1, oninput: (event) => set({ d: Number(event.target.value) }) });
-      slider.value = order;
-      if (part.kind !== 'n-gram' && part.c[0].length > 1) children.push(make('label', {}, meta.views[shown].orders[0].replace(/ *1$/, '') + ' ', slider, make('output', {}, ` ${order}`)));
-    }
-    const kinds = [...new Set(card.views.map((view) => view.kind))].filter((kind) => kind in KIND_NAMES).sort();
-    if (onTrees(shown) && kinds.length > 1) children.push(make('div', { class: 'tabs', role: 'tablist', 'aria-label': 'Drawing' }, kinds.map((kind) => make('button', { type: 'button', role: 'tab', id: 'draw-' + kind, 'aria-selected': String(kind === drawnKind(shown)), onclick: () => chooseKind(kind, shown) }, KIND_NAMES[kind]))));
-    if (onTrees(shown) && present.length > 1) {
-      const best = giver(part, orderOf(part));
-      children.push(make('div', { role: 'tablist', class: 'tabs', 'aria-label': 'References' }, present.map((r) => make('button', { type: 'button', role: 'tab', 'data-ref': r, 'aria-selected': String(r === refShown(present, part)), title: r === best ? 'This reference holds most of what was counted for A' : '', onclick: () => set({ ref: r }) }, `Reference ${r + 1}${r === best ? ' ★' : ''}`))));
+  const part = shown >= 0 ? partOf(shown) : null, children = [], drawn = card && drawnKind(shown);
+  // a choice of another metric's matches is a choice of that metric: all of the panel speaks of it
+  const choose = (k) => set({ view: k, m: meta.views[k].metric, ...(meta.views[k].metric === state.m ? {} : { lo: null, hi: null }) });
+  if (card && meta.views.length) children.push(make('label', {}, 'matches of ', make('select', { id: 'view', onchange: (event) => choose(Number(event.target.value)) }, part ? null : make('option', { value: -1, selected: true, disabled: true }, '–'), meta.views.map((view, k) => make('option', { value: k, selected: k === shown }, view.name)))));
+  const own = part && onTrees(shown) ? part : null;
+  if (own?.c && own.c[0].length > 1) {
+    const order = orderOf(own), slider = make('input', { type: 'range', id: 'depth', min: 1, max: own.c[0].length, step: 1, oninput: (event) => set({ d: Number(event.target.value) }) });
+    slider.value = order;
+    children.push(make('label', {}, meta.views[shown].orders[0].replace(/ *1$/, '') + ' ', slider, make('output', {}, ` ${order}`)));
+  }
+  if (drawn) {
+    const kinds = drawnKinds(shown);
+    if (kinds.length > 1) children.push(make('div', { class: 'tabs', role: 'tablist', 'aria-label': 'Drawing' }, kinds.map((kind) => make('button', { type: 'button', role: 'tab', id: 'draw-' + kind, 'aria-selected': String(kind === drawn), onclick: () => chooseKind(kind, shown) }, KIND_NAMES[kind]))));
+    if (drawn !== 'alignment' && present.length > 1) {
+      const best = own ? giver(own, orderOf(own)) : -1;
+      children.push(make('div', { role: 'tablist', class: 'tabs', 'aria-label': 'References' }, present.map((r) => make('button', { type: 'button', role: 'tab', 'data-ref': r, 'aria-selected': String(r === refShown(present, own)), title: r === best ? 'This reference holds most of what was counted for A' : '', onclick: () => set({ ref: r }) }, `Reference ${r + 1}${r === best ? ' ★' : ''}`))));
     }
   }
-  if (part && onTrees(shown)) children.push(zoomButtons());
+  if (drawn) children.push(zoomButtons());
   children.push(make('button', { type: 'button', id: 'previous', onclick: () => moveBy(-1) }, '← previous'), make('button', { type: 'button', id: 'next', onclick: () => moveBy(1) }, 'next →'));
   const before = document.activeElement?.id;
   fill($('segment-bar'), children);
@@ -109,30 +111,39 @@ function drawSegmentBar(present, shown) {
 }
 
 // the kind of trees that is drawn; trees that the metric does not compare are drawn without matches
-const drawnKind = (shown) => (state.draw && card.views.some((view) => view.kind === state.draw) ? state.draw : treeKind(shown));
+function drawnKinds(shown) {
+  const trees = [...new Set(card.views.map((view) => view.kind))].filter((kind) => kind in KIND_NAMES).sort();
+  return shown >= 0 && partOf(shown).a ? ['alignment', ...trees] : trees;
+}
+function drawnKind(shown) {
+  const kinds = drawnKinds(shown);
+  if (kinds.includes(state.draw)) return state.draw;
+  return kinds.includes('alignment') ? 'alignment' : shown >= 0 && onTrees(shown) ? treeKind(shown) : kinds[0];
+}
+// of a mean, the member that compares such trees, where there is one
 function chooseKind(kind, shown) {
-  const all = [...meta.views.keys()].filter((k) => onTrees(k) && treeKind(k) === kind), own = all.find((k) => meta.views[k].metric === state.m) ?? all[0];
-  set(treeKind(shown) === kind || own === undefined ? { draw: kind } : { draw: kind, view: own });
+  const own = viewsOf(state.m).find((k) => onTrees(k) && treeKind(k) === kind);
+  set(own === undefined || (shown >= 0 && onTrees(shown) && treeKind(shown) === kind) ? { draw: kind } : { draw: kind, view: own });
 }
 
 function refShown(present, part) {
   if (present.includes(state.ref)) return state.ref;
-  const best = giver(part, orderOf(part));
+  const best = part && (part.k || part.b) ? giver(part, orderOf(part)) : -1;
   return present.includes(best) ? best : present[0];
 }
 
-// the text above: tokens coloured by the longest counted n-gram that they are part of
+// the text above: tokens coloured by the longest n-gram that they are part of and the chosen metric counts
 function drawTexts(lines, shown) {
-  const all = card ? [...meta.views.keys()] : [], grams = all.filter((k) => !onTrees(k));
-  const tokens = grams.filter((k) => meta.views[k].kind === 'n-gram'), chosen = [shown, ...tokens.filter((k) => meta.views[k].metric === state.m), ...tokens, ...grams].find((k) => grams.includes(k));
+  const grams = card ? viewsOf(state.m).filter((k) => !onTrees(k)) : [], tokens = grams.filter((k) => meta.views[k].kind === 'n-gram');
+  const chosen = [shown, ...tokens, ...grams].find((k) => grams.includes(k));
   if (chosen === undefined) return fill($('texts'), lines.map(([name, stream, text]) => textLine(name, stream, text === null ? absent() : text.length > 4000 ? text.slice(0, 4000) + '…' : text)));
-  (meta.views[chosen].kind === 'character' ? drawLetters : drawTokens)(lines, partOf(chosen), meta.views[chosen].name);
+  (meta.views[chosen].kind === 'character' ? drawLetters : drawTokens)(lines, partOf(chosen), meta.views[chosen]);
 }
 const textLine = (name, stream, ...body) => make('p', { dir: 'auto', 'data-stream': stream }, make('b', { class: name.length === 1 ? 'tag ' + name.toLowerCase() : 'tag' }, name), ' ', ...body);
 const textKey = (what, most) => make('p', { class: 'note' }, what, [1, 2, 3, 4].slice(0, most).flatMap((k) => [make('span', { class: 'token level' + k }, k === 4 && most > 4 ? '4 and more' : String(k)), ' ']));
 
 // characters: a figure each, white space has none
-function drawLetters(lines, part, name) {
+function drawLetters(lines, part, view) {
   const R = meta.refs.length, systems = alone() ? [state.a] : [state.a, state.b], most = part.n[0].length;
   const rowsMade = lines.map(([title, stream, text]) => {
     if (text === null) return textLine(title, stream, absent());
@@ -151,29 +162,35 @@ function drawLetters(lines, part, name) {
     close();
     return textLine(title, stream, ...body);
   });
-  fill($('texts'), rowsMade, textKey(`Characters by the longest n-gram matched in ${name} that holds them: `, most));
+  fill($('texts'), rowsMade, textKey(`Characters by the longest n-gram matched in ${view.name} that holds them: `, most));
 }
 
-function drawTokens(lines, grams, name) {
-  const R = meta.refs.length;
+// places and numbers of an order's items in a stream that the count took; of a reference, of A or B
+function* takenIn(part, stream, order, held) {
+  if (part.a) return yield* linkedIn(part, stream);
+  const flat = part.c[stream][order], R = meta.refs.length, counted = stream >= R ? pairsOf(part.k[stream - R][order]) : null;
+  for (let i = 0; i < flat.length; i += 2) if (counted ? counted.has(flat[i]) : held.has(flat[i + 1])) yield [flat[i], flat[i + 1]];
+}
+
+function drawTokens(lines, part, view) {
+  const R = meta.refs.length, held = part.a ? null : countedClasses(part), grams = view.kind === 'n-gram';
   const rowsMade = lines.map(([title, stream, text]) => {
     let body = [absent()];
     if (text !== null) {
-      const words = card.views[grams.v].s[stream].w, level = new Uint8Array(words.length), classOf = words.map(() => 0);
-      const held = countedClasses(grams);
-      grams.c[stream].forEach((flat, k) => {
-        const counted = stream >= R ? pairsOf(grams.k[stream - R][k]) : null;
-        for (const [place, number] of pairsOf(flat)) {
-          if (counted ? !counted.has(place) : !held.has(number)) continue;
-          if (k === 0) classOf[place] = number;
-          for (let i = place; i <= place + k; i++) level[i] = Math.max(level[i], k + 1);
+      const words = card.views[part.v].s[stream].w, level = new Uint8Array(words.length), classes = words.map(() => []), partners = part.a && stream >= R ? linksOf(part, stream - R) : null;
+      view.orders.forEach((_, k) => {
+        for (const [place, number] of takenIn(part, stream, k, held)) {
+          if (k === 0) classes[place].push('g' + number);
+          if (grams) for (let i = place; i <= place + k; i++) level[i] = Math.max(level[i], k + 1);
+          else for (const i of [place, place + k]) level[i] = 1; // both words of a pair
         }
       });
-      body = words.slice(0, 1500).flatMap((word, i) => [make('span', { class: level[i] ? `token level${Math.min(4, level[i])}` : 'token', 'data-class': classOf[i] ? 'g' + classOf[i] : null, title: level[i] ? `in a matched ${level[i]}-gram` : 'not matched' }, word.length > 200 ? word.slice(0, 200) + '…' : word), ' ']);
+      const about = (i) => (partners?.has(i) ? partners.get(i).text : !level[i] ? 'not matched' : grams ? `in a matched ${level[i]}-gram` : 'matched');
+      body = words.slice(0, 1500).flatMap((word, i) => [make('span', { class: level[i] ? `token level${Math.min(4, level[i])}` : 'token', 'data-class': classes[i].join(' ') || null, title: about(i) }, word.length > 200 ? word.slice(0, 200) + '…' : word), ' ']);
     }
     return textLine(title, stream, ...body);
   });
-  fill($('texts'), rowsMade, textKey(`Tokens by the longest n-gram matched in ${name} that holds them: `, grams.c[0].length));
+  fill($('texts'), rowsMade, grams ? textKey(`Tokens by the longest n-gram matched in ${view.name} that holds them: `, view.orders.length) : make('p', { class: 'note' }, 'Underlined: ', make('span', { class: 'token level1' }, `matched in ${view.name}`), '.'));
 }
 
 // numbers of items that the count took in A or B
@@ -206,9 +223,12 @@ function itemText(kind, tree, below, order, place) {
 }
 
 function drawTrees(present, shown) {
-  const part = partOf(shown);
-  if (!onTrees(shown)) return fill($('trees'), make('p', { class: 'note' }, `${meta.views[shown].name} compares ${part.kind === 'character' ? 'characters' : 'tokens'}, not trees: see the text above${[...meta.views.keys()].some(onTrees) ? ', or choose a metric on trees' : ''}.`));
-  const R = meta.refs.length, ref = refShown(present, part), order = orderOf(part), kind = drawnKind(shown), matched = kind === treeKind(shown), view = matched ? card.views[part.v] : card.views.find((other) => other.kind === kind);
+  const name = shown >= 0 ? meta.views[shown].name : metricOf(state.m).name, kind = drawnKind(shown), some = viewsOf(state.m).length;
+  const compares = !some ? `${name} does not say what it matched` : `${name} compares ${onTrees(shown) ? KIND_NAMES[treeKind(shown)] : partOf(shown).kind === 'character' ? 'characters' : 'tokens'}`;
+  if (!kind) return fill($('trees'), make('p', { class: 'note' }, `${compares}${some ? ': see the text above' : ''}.`));
+  if (kind === 'alignment') return drawAlignments(shown);
+  const R = meta.refs.length, own = shown >= 0 && onTrees(shown), part = own ? partOf(shown) : { kind: kind === 'dependency' ? 'chain' : 'subtree' };
+  const ref = refShown(present, part), order = orderOf(part), matched = own && kind === treeKind(shown), view = matched ? card.views[part.v] : card.views.find((other) => other.kind === kind);
   const streams = [[R > 1 ? `Reference ${ref + 1}` : 'Reference', ref, ''], [`A: ${meta.systems[state.a]}`, R + state.a, 'a']];
   if (!alone()) streams.push([`B: ${meta.systems[state.b]}`, R + state.b, 'b']);
   const held = part.c ? countedClasses(part) : null;
@@ -232,7 +252,7 @@ function drawTrees(present, shown) {
     const size = !matched ? 0 : part.c ? tree.l.filter((_, node) => nodesOf(part.kind, tree, below, order, node).length && highest(part.kind, tree, below, node) >= order).length : tree.l.filter((_, node) => below[node].length).length;
     return make('figure', { 'data-stream': stream }, make('figcaption', {}, make('b', { class: name ? 'tag ' + name : 'tag' }, title), !matched ? ' ' : ` ${roots.size} of ${size} ${part.c ? meta.views[shown].orders[order - 1] : 'inner nodes'} ${name ? 'matched' : alone() ? 'matched by A' : 'matched by A or B'} `, tree.l.length ? make('button', { type: 'button', class: 'copy', onclick: (event) => copy(svgText(figure), event.target) }, 'Copy as SVG') : null), make('div', { class: 'scroll tree', tabindex: 0, role: 'group', 'aria-label': `Tree of ${title}` }, figure));
   });
-  fill($('trees'), figures, make('p', { class: 'note' }, !matched ? `${meta.views[shown].name} compares ${KIND_NAMES[treeKind(shown)]}: these trees show no matches.` : 'Coloured: counted as matched. Dotted: found in a reference, but more often than the count allows. Grey: not matched. Point at a node to see its counterparts. Drag a tree to move it, turn the wheel with Ctrl to zoom; all trees move together.'));
+  fill($('trees'), figures, make('p', { class: 'note' }, !matched ? `${compares}: these trees show no matches.` : 'Coloured: counted as matched. Dotted: found in a reference, but more often than the count allows. Grey: not matched. Point at a node to see its counterparts. Drag a tree to move it, turn the wheel with Ctrl to zoom; all trees move together.'));
 }
 
 function highest(kind, tree, below, node) {
@@ -330,67 +350,4 @@ function svgText(svg) {
     for (const key of ['fill', 'stroke', 'stroke-width', 'stroke-dasharray', 'font-size', 'font-family', 'font-weight', 'opacity']) { const value = style.getPropertyValue(key); if (value && value !== 'normal') other[k].setAttribute(key, value); }
   });
   return new XMLSerializer().serializeToString(clone);
-}
-
-// what each match adds: an order's part of the score, shared evenly by its matches; of characters an
-// order's matches together
-function additions(k, system) {
-  const R = meta.refs.length, found = new Map(), part = partOf(k);
-  const add = (key, text, value) => { const entry = found.get(key) || { text, value: 0, count: 0 }; entry.value += value; entry.count++; found.set(key, entry); };
-  if (part.p) {
-    const tree = card.views[part.v].s[R + system], below = childrenOf(tree);
-    for (const [r, x, , value] of part.p[system]) if (r === part.b[system]) { const text = itemText('pair', tree, below, 2, x); add(`${k} ${text}`, text, value); }
-    return [0, found];
-  }
-  if (part.kind === 'character') {
-    part.n[system].forEach((count, order) => { if (count) found.set(`${k} ${order}`, { text: meta.views[k].orders[order], value: part.gain[system][order + 1], count }); });
-    return [part.gain[system][0], found];
-  }
-  const view = card.views[part.v], stream = view.s[R + system], below = stream.p ? childrenOf(stream) : null;
-  part.k[system].forEach((flat, order) => {
-    const places = [...pairsOf(flat).keys()];
-    for (const place of places) {
-      const text = below ? itemText(part.kind, stream, below, order + 1, place) : stream.w.slice(place, place + order + 1).join(' ');
-      add(`${k} ${order} ${text}`, text, part.gain[system][order + 1] / places.length);
-    }
-  });
-  return [part.gain[system][0], found];
-}
-
-function drawWaterfall(shown) {
-  const which = meta.views[shown].metric, m = metricOf(which), name = m.name, parts = [...meta.views.keys()].filter((k) => meta.views[k].metric === which);
-  if (parts.some((k) => !partOf(k).p && !partOf(k).gain)) return fill($('waterfall'));
-  const together = (system) => { // all members of a mean
-    const found = parts.map((k) => additions(k, system));
-    return [found.reduce((sum, [base]) => sum + base, 0), new Map(found.flatMap(([, items]) => [...items]))];
-  };
-  const [baseA, mine] = together(state.a), [baseB, theirs] = alone() ? [0, new Map()] : together(state.b);
-  const entries = [...new Set([...mine.keys(), ...theirs.keys()])].map((key) => ({ text: (mine.get(key) || theirs.get(key)).text, value: (mine.get(key)?.value || 0) - (theirs.get(key)?.value || 0), a: mine.get(key)?.count || 0, b: theirs.get(key)?.count || 0 })).filter((entry) => Math.abs(entry.value) > 1e-12);
-  entries.sort((one, two) => Math.abs(two.value) - Math.abs(one.value));
-  const most = Math.abs(entries[0]?.value ?? 0), kept = entries.slice(0, 14).filter((entry) => Math.abs(entry.value) > most / 500), rest = entries.slice(kept.length);
-  Promise.all([scores(which, state.a), scores(which, state.b)]).then(([sa, sb]) => {
-    const total = alone() ? sa[state.seg] : sa[state.seg] - sb[state.seg], base = baseA - baseB;
-    if (Number.isNaN(total)) return fill($('waterfall'));
-    const bars = base ? [{ text: 'without any match', value: base }] : [];
-    bars.push(...kept);
-    const left = total - base - kept.reduce((sum, entry) => sum + entry.value, 0);
-    if (Math.abs(left) > 1e-7) bars.push({ text: rest.length ? `${rest.length} other items` : 'other items', value: left });
-    let at = 0;
-    for (const bar of bars) { bar.from = at; at += bar.value; bar.to = at; }
-    bars.push({ text: alone() ? 'score' : 'A − B', from: 0, to: total, value: total, sum: true });
-    const [low, high] = range([0, ...bars.flatMap((bar) => [bar.from, bar.to])]), width = roomIn('waterfall', 1100), narrow = width < 560, label = narrow ? 130 : Math.round(width * 0.4), letters = narrow ? 17 : Math.floor(label / 6.6), step = 24, x = scale(low, high, label + (narrow ? 44 : 60), width - 64);
-    const svg = make('svg:svg', { viewBox: `0 0 ${width} ${bars.length * step + 8}`, class: 'chart wide', role: 'img', 'aria-label': `Waterfall of ${name}` });
-    bars.forEach((bar, k) => {
-      const y = k * step + 4, colour = bar.sum ? 'even' : sideOf(bar.value, m), [one, two] = [x(bar.from), x(bar.to)].sort((p, q) => p - q);
-      const short = [...bar.text].length > letters ? [...bar.text].slice(0, letters - 1).join('') + '…' : bar.text;
-      const times = bar.sum || bar.a === undefined ? '' : alone() ? (bar.a > 1 ? ` × ${bar.a}` : '') : ` ${bar.a} : ${bar.b}`;
-      svg.append(make('svg:g', {}, make('svg:title', {}, `${bar.text.slice(0, 500)}${times}: ${show(bar.value, { digits: Math.max(4, m.digits) }, true)}`),
-        make('svg:text', { x: label, y: y + 14, 'text-anchor': 'end', class: bar.sum ? 'strong' : '' }, short), make('svg:text', { x: label + 8, y: y + 14, class: 'quiet' }, times),
-        make('svg:rect', { x: one, y: y + 2, width: Math.max(1.5, two - one), height: step - 8, class: 'bin ' + colour }),
-        make('svg:text', { x: two + 5, y: y + 14, class: bar.sum ? 'strong' : '' }, show(bar.value, { digits: Math.max(m.digits, 3) }, true)),
-        k < bars.length - 1 && !bars[k + 1].sum ? make('svg:line', { x1: x(bar.to), x2: x(bar.to), y1: y + step - 6, y2: y + step + 2, class: 'axis' }) : null));
-    });
-    const kernels = parts.filter((k) => partOf(k).p).length, how = [...(kernels ? ["each pair's share of the kernel with the best reference"] : []), ...(kernels < parts.length ? ["what an order's matches add (Shapley value over the orders), shared evenly by them"] : [])].join('; ');
-    fill($('waterfall'), make('h3', {}, alone() ? `What each match adds to ${name}` : `What each match adds to ${name}, A − B`), make('div', { class: 'scroll' }, svg), make('p', { class: 'note' }, `Segment ${whole(state.seg + 1)}; ${how}${alone() ? '' : '; counted matches as A : B'}.`));
-  });
 }

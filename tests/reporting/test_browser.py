@@ -6,6 +6,7 @@ both. What the page shows is compared with what Python computes from the same da
 
 import random
 import re
+from functools import partial
 
 import numpy as np
 import oracles
@@ -68,29 +69,8 @@ def scores(data):
 
 
 @pytest.fixture
-def opened(browser, path):
-    """A function that opens the page; at the end nothing may have gone wrong in any."""
-    troubles, contexts = [], []
-
-    def open_page(address="", **options):
-        context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda m: troubles.append(m.text) if m.type != "log" else None)
-        page.on("pageerror", lambda error: troubles.append(str(error)))
-        page.on("dialog", lambda dialog: troubles.append("a dialog"))
-        page.on(
-            "request",
-            lambda r: None if r.url.startswith(path.as_uri()) else troubles.append(r.url),
-        )
-        page.goto(path.as_uri() + address)
-        page.wait_for_selector("body[data-done]", state="attached")
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert not troubles
+def opened(open_report, path):
+    return partial(open_report, path)
 
 
 def shown_rows(page):

@@ -2,6 +2,7 @@
 
 import html
 import random
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -61,24 +62,8 @@ def path(data, tmp_path_factory):
 
 
 @pytest.fixture
-def opened(browser, path):
-    troubles, contexts = [], []
-
-    def open_page(address="", **options):
-        context = browser.new_context(**{"viewport": {"width": 1400, "height": 900}, **options})
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda m: troubles.append(m.text) if m.type != "log" else None)
-        page.on("pageerror", lambda error: troubles.append(str(error)))
-        page.goto(path.as_uri() + address)
-        page.wait_for_selector("body[data-done]", state="attached")
-        return page
-
-    yield open_page
-    for context in contexts:
-        assert context.pages[0].evaluate("window.hit") is None
-        context.close()
-    assert not troubles
+def opened(open_report, path):
+    return partial(open_report, path)
 
 
 def settled(page, action):
