@@ -197,7 +197,7 @@ class Explanation:
             def with_partner(_: int, place: int) -> str:
                 found = partners[place]
                 more = f" ~ {other[found[0]]} ({found[1]:.2f})" if found else ""
-                return tokens[place] + more
+                return f"{tokens[place]}{more}"
 
             return with_partner
         if self.kind == "skip-bigram":

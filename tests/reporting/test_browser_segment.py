@@ -109,7 +109,8 @@ def test_alignment_is_drawn_as_lines_between_words(open_report, path):
     place = page.evaluate("""() => {
         const link = document.querySelector('#trees .link'), box = link.getBoundingClientRect();
         const words = [...document.querySelectorAll('#trees figure')][0].querySelectorAll('.node');
-        const own = [...words].filter(w => (w.dataset.class || '').split(' ').includes(link.dataset.class));
+        const name = link.dataset.class;
+        const own = [...words].filter(w => (w.dataset.class || '').split(' ').includes(name));
         const middles = own.map(w => w.getBoundingClientRect()).map(b => b.left + b.width / 2);
         return [box.left, box.right, Math.min(...middles), Math.max(...middles)];
     }""")
