@@ -62,7 +62,7 @@ def check_resampling(samples: int, seed: int) -> None:
         )
 
 
-def _weights(segments: int, samples: int, seed: int) -> Iterator[Tensor]:
+def bootstrap_weights(segments: int, samples: int, seed: int) -> Iterator[Tensor]:
     """Draw bootstrap samples: how often each segment is drawn, float64 [block,N]."""
     rng = np.random.default_rng(seed)
     block = max(1, min(1024, _CELLS // segments))
@@ -105,7 +105,7 @@ def bootstrap_scores(
     joined = torch.cat([table.transpose(0, 1).flatten(1) for table in tables], 1)  # [N,ΣSK]
     sizes = [systems * table.shape[2] for table in tables]
     parts: list[list[Tensor]] = []
-    for weights in _weights(segments, count, seed):
+    for weights in bootstrap_weights(segments, count, seed):
         sums = torch.split(weights @ joined, sizes, 1)
         parts.append(
             [

@@ -32,6 +32,7 @@ from tensormt.reporting.item_counts import Item, items_by_difference
 from tensormt.reporting.page import PackedBlocks, write_page
 from tensormt.reporting.report_path import ReportPath
 from tensormt.reporting.tree_panel import segment_cards
+from tensormt.reporting.word_buckets import BUCKET_SAMPLES
 from tensormt.resampling import SEED, resamples
 from tensormt.scoring import read_trees
 from tensormt.segments import Segments, check_sizes
@@ -170,6 +171,9 @@ def build(
     buckets = overview.buckets(collected)
     for partition in buckets:
         partition["index"] = packed.array(partition["index"] + 1, "u2")
+    words = overview.word_buckets(collected)
+    for partition in words:
+        partition["missed"] = [packed.array(own, "u4") for own in partition["missed"]]
     progress("metrics")
     meta = {
         "title": title,
@@ -185,8 +189,8 @@ def build(
         "human": [_human_column(name, table, packed) for name, table in human.items()],
         "samples": resamples(len(collected.systems), collected.segments),
         "seed": SEED,
-        "bucketSamples": overview.BUCKET_SAMPLES,
-        "buckets": buckets,
+        "bucketSamples": BUCKET_SAMPLES,
+        "buckets": [*buckets, *words],
         "correlations": overview.correlations(scores),
         "people": overview.human_correlations(collected, scores),
         "qarla": overview.qarla(collected),

@@ -22,12 +22,14 @@ from tensormt.data.corpus import Corpus
 from tensormt.errors import NoExplanation, TensorMTError
 from tensormt.evaluator import Evaluator
 from tensormt.explanation import Explanation
-from tensormt.inputs import Trees
+from tensormt.inputs import Tokens, Trees
 from tensormt.metric import Metric
 from tensormt.prepared import PreparedTexts
 from tensormt.reporting.explained import CHUNK
+from tensormt.reporting.word_buckets import WordTable
 from tensormt.segments import Segments
 from tensormt.statistics import Statistics
+from tensormt.text.plain_tokens import CHARACTERS
 from tensormt.trees.batch import TreeBatch
 
 _MAX_CHARACTER_OUTPUTS = 20_000  # with more outputs, character n-grams are not counted
@@ -135,6 +137,8 @@ class Collected:
         evaluated: Statistics of all segments.
         item_counts: Matched items by metric or member, if it can explain them.
         depths: Depth of the tree of the first reference, int64 [N]; None without trees.
+        words: Words of all texts.
+        tagged: Words of all trees, with their parts of speech; None without constituency trees.
     """
 
     evaluator: Evaluator
@@ -145,6 +149,8 @@ class Collected:
     evaluated: Statistics
     item_counts: dict[str, ItemCounts]
     depths: np.ndarray | None
+    words: WordTable
+    tagged: WordTable | None
 
     @property
     def docs(self) -> list[str] | None:
@@ -234,6 +240,7 @@ def collect(
     item_counts: dict[str, ItemCounts] = {}
     unexplained: set[str] = set()
     depths: list[np.ndarray] = []
+    words, tagged, tokenize = WordTable(), WordTable(), _tokenizer(evaluator)
     for segments in corpus.chunks(min(size, CHUNK)):
         texts = evaluator.prepare(segments)
         statistics.append(evaluator.evaluate(segments, texts))
@@ -253,8 +260,12 @@ def collect(
                     matches.name, ItemCounts(name, found.kind, found.names())
                 )
                 counts.add(found, segments.number(0), place // members)
+        words.add(texts.token_batches(tokenize, False), segments.number(0))
         if evaluator.reads_trees:
             depths.append(_depths(Trees("dependency").batches(texts)[count]))
+            trees = texts.tree_batches()
+            if trees[count].kind == "constituency":
+                tagged.add(trees, segments.number(0))
         for number, lines in enumerate(shown):
             lines += texts.lines(number)
         parts.append(segments)
@@ -268,7 +279,18 @@ def collect(
         Statistics.concat(statistics),
         item_counts,
         np.concatenate(depths) if depths else None,
+        words,
+        tagged if tagged else None,
     )
+
+
+def _tokenizer(evaluator: Evaluator) -> str:
+    """Return the tokeniser of the first metric that reads words; 13a if there is none."""
+    for metric in evaluator.metrics.values():
+        for reads in getattr(metric.reads, "parts", (metric.reads,)):
+            if isinstance(reads, Tokens) and reads.tokenize not in CHARACTERS:
+                return reads.tokenize
+    return "13a"
 
 
 def _depths(trees: Any) -> np.ndarray:

@@ -21,11 +21,11 @@ from tensormt.metaeval.pairs import count_pairs
 from tensormt.qarla.from_texts import similarity_tensors_from_segments
 from tensormt.qarla.summary import SummaryOptions, summarize
 from tensormt.reporting.collect import Collected
+from tensormt.reporting.word_buckets import BUCKET_SAMPLES
 from tensormt.resampling import bootstrap_scores, intervals, percentile_interval
 from tensormt.significance import compare
 from tensormt.stored_scores import StoredInput
 
-BUCKET_SAMPLES = 200
 _LENGTHS = (10, 20, 30, 50)
 _DEPTHS = (6, 9, 12, 15)
 _SIMILARITIES = (0.2, 0.4, 0.6, 0.8)
@@ -149,6 +149,27 @@ def _reference_similarity(texts: tuple[str, ...]) -> float:
     if not pairs:
         return math.nan
     return sum(2 * len(a & b) / (len(a) + len(b)) for a, b in pairs) / len(pairs)
+
+
+def word_buckets(collected: Collected) -> list[dict[str, Any]]:
+    """Score the words of the outputs by frequency and, where there are trees, by part of speech.
+
+    Args:
+        collected: The data of a summary.
+
+    Returns:
+        For each partition its title, unit, labels of buckets, numbers of reference words, and
+        "words": F1, its interval, precision and recall of each system in each bucket. "missed" has
+        for each system and segment a bit for each bucket of which the output lacks a word.
+    """
+    systems, present = len(collected.systems), collected.present
+    found = [collected.words.by_frequency(systems, present)] if collected.words else []
+    if collected.tagged is not None:
+        found.append(collected.tagged.by_part_of_speech(systems, present))
+    for partition in found:
+        rows = partition.pop("rows")
+        partition["words"] = [[[json_number(v) for v in own] for own in row] for row in rows]
+    return [partition for partition in found if len(partition["labels"]) > 1]
 
 
 def _scored(

@@ -82,12 +82,15 @@ function drawBuckets() {
   $('buckets-panel').hidden = !meta.buckets.length;
   const way = meta.buckets[state.way], m = metricOf(state.m);
   if (!way) return;
-  const chosen = alone() ? [state.a] : [state.a, state.b], rowsOf = way.scores[m.name];
-  const [low, high] = range(rowsOf.flatMap((row) => chosen.flatMap((s) => row[s]).filter((value) => value !== null)));
-  const width = roomIn('buckets', 720), narrow = width < 480, letters = narrow ? 16 : 34, names = shortened(way.labels, letters), left = Math.max(narrow ? 96 : 130, 12 + 6.4 * Math.max(...names.map((name) => [...name].length))), step = 34, x = scale(low, high, left + 8, width - 68);
-  const svg = make('svg:svg', { viewBox: `0 0 ${width} ${way.labels.length * step + 30}`, class: 'chart', role: 'group', 'aria-label': `${m.name} by ${way.title}` });
+  const chosen = alone() ? [state.a] : [state.a, state.b], rowsOf = way.words || way.scores[m.name], scored = way.words ? { name: 'F1', digits: 3, higher: true } : m;
+  const [low, high] = range(rowsOf.flatMap((row) => chosen.flatMap((s) => row[s].slice(0, 3)).filter((value) => value !== null)));
+  const width = roomIn('buckets', 1100), narrow = width < 480, letters = narrow ? 18 : 40, names = shortened(way.labels, letters), left = Math.max(narrow ? 96 : 130, 12 + 6.4 * Math.max(...names.map((name) => [...name].length))), step = 32, end = way.labels.length * step, x = scale(low, high, left + 8, width - 68);
+  const svg = make('svg:svg', { viewBox: `0 0 ${width} ${end + 42}`, class: 'chart wide', role: 'group', 'aria-label': `${scored.name} by ${way.title}` });
+  const marks = ticks(low, high, narrow ? 5 : 10);
+  for (const value of marks) svg.append(make('svg:line', { x1: x(value), x2: x(value), y1: 0, y2: end, class: 'grid' }), make('svg:text', { x: x(value), y: end + 16, 'text-anchor': 'middle' }, tick(value)));
+  svg.append(make('svg:text', { x: (left + width - 68) / 2, y: end + 36, 'text-anchor': 'middle', class: 'title' }, fitted(width - left, way.words ? 'F1 of words' : m.name)));
   way.labels.forEach((label, k) => {
-    const y = k * step + 8, on = state.bucket === k;
+    const y = k * step + 7, on = state.bucket === k;
     const group = make('svg:g', { class: 'bucket' + (on ? ' on' : ''), tabindex: 0, role: 'button', 'aria-pressed': String(on), 'data-bucket': k, onclick: () => set({ bucket: on ? -1 : k }), onkeydown: (event) => { if (event.key === 'Enter' || event.key === ' ') { event.preventDefault(); set({ bucket: on ? -1 : k }); } } },
       make('svg:rect', { x: 0, y: y - 6, width, height: step - 2, class: 'back' }),
       make('svg:text', { x: left - 6, y: y + 14, 'text-anchor': 'end' }, names[k], make('svg:title', {}, label)),
@@ -95,14 +98,14 @@ function drawBuckets() {
     chosen.forEach((s, place) => {
       if (rowsOf[k][s][0] === null) return;
       const [score, from, to] = rowsOf[k][s], at = y + 6 + place * 11, name = place ? 'b' : 'a';
-      group.append(make('svg:line', { x1: x(from), x2: x(to), y1: at, y2: at, class: 'whisker ' + name }), make('svg:circle', { cx: x(score), cy: at, r: 4, class: 'dot ' + name }, make('svg:title', {}, `${meta.systems[s]}, ${label}: ${show(score, m)}, 95% interval ${show(from, m)} to ${show(to, m)}, n = ${whole(way.n[k][s])}`)));
+      group.append(make('svg:line', { x1: x(from), x2: x(to), y1: at, y2: at, class: 'whisker ' + name }), make('svg:circle', { cx: x(score), cy: at, r: 4, class: 'dot ' + name }, make('svg:title', {}, `${meta.systems[s]}, ${label}: ${scored.name} ${show(score, scored)}, 95% interval ${show(from, scored)} to ${show(to, scored)}${way.words ? `, precision ${show(rowsOf[k][s][3], scored)}, recall ${show(rowsOf[k][s][4], scored)}` : ''}, n = ${whole(way.n[k][s])}`)));
     });
     svg.append(group);
   });
-  for (const value of ticks(low, high, narrow ? 5 : 6)) svg.append(make('svg:text', { x: x(value), y: way.labels.length * step + 20, 'text-anchor': 'middle' }, tick(value)));
   const pick = make('select', { id: 'way', onchange: (event) => set({ way: Number(event.target.value), bucket: -1 }) }, meta.buckets.map((w, k) => make('option', { value: k, selected: k === state.way }, w.title + (w.unit ? ` (${w.unit})` : ''))));
   const key = chosen.map((s, place) => make('span', { class: 'key' }, make('b', { class: 'tag ' + (place ? 'b' : 'a') }, place ? 'B' : 'A'), ' ', meta.systems[s]));
-  fill($('buckets'), make('div', { class: 'bar' }, make('label', {}, 'by ', pick), key), svg, make('p', { class: 'note' }, `${m.name} of the segments in a bucket together, with 95% bootstrap intervals (${meta.bucketSamples} resamples). Click a bucket to filter the segments.`));
+  const about = way.words ? `Words that outputs and references have in common: F1 of precision and recall of the words in a bucket, each output against the reference with which it shares most words, with 95% bootstrap intervals (${meta.bucketSamples} resamples); n: words of the references. Click a bucket to see the segments in which ${alone() ? 'the output' : 'A or B'} lacks such a word of the reference.` : '';
+  fill($('buckets'), make('div', { class: 'bar' }, make('label', {}, 'by ', pick), key), svg, make('p', { class: 'note' }, about || `${m.name} of the segments in a bucket together, with 95% bootstrap intervals (${meta.bucketSamples} resamples). Click a bucket to filter the segments.`));
 }
 
 function drawItems() {

@@ -9,8 +9,9 @@ async function passes() {
     for (let i = 0; i < pass.length; i++) if (!(gaps[i] >= state.lo && gaps[i] <= state.hi)) pass[i] = 0;
   }
   if (state.bucket >= 0) {
-    const index = await meta.bucketsRead[state.way]();
-    for (let i = 0; i < pass.length; i++) if (index[i] !== state.bucket + 1) pass[i] = 0;
+    const way = meta.buckets[state.way], columns = await Promise.all(way.missed ? [state.a, state.b].map((s) => meta.bucketsRead[state.way][s]()) : [meta.bucketsRead[state.way][0]()]);
+    const holds = way.missed ? (i) => columns.some((missed) => (missed[i] >>> state.bucket) & 1) : (i) => columns[0][i] === state.bucket + 1;
+    for (let i = 0; i < pass.length; i++) if (!holds(i)) pass[i] = 0;
   }
   if (state.item >= 0) {
     const held = new Uint8Array(meta.n), steps = await meta.stepsRead[state.group](), sizes = meta.items[state.group].sizes;
@@ -82,7 +83,7 @@ function drawFilters() {
   const chip = (text, changes) => chips.push(make('button', { type: 'button', class: 'chip', title: 'Remove this filter', onclick: () => set(changes) }, text, ' ✕'));
   const m = metricOf(state.m);
   if (state.lo !== null && state.hi !== null) chip(`${show(state.lo, m)} to ${show(state.hi, m)}`, { lo: null, hi: null });
-  if (state.bucket >= 0) chip(`${meta.buckets[state.way].title}: ${meta.buckets[state.way].labels[state.bucket]}`, { bucket: -1 });
+  if (state.bucket >= 0) chip(`${meta.buckets[state.way].missed ? 'lacks a word, ' : ''}${meta.buckets[state.way].title}: ${meta.buckets[state.way].labels[state.bucket]}`, { bucket: -1 });
   if (state.item >= 0) chip(`holds ${meta.items[state.group].texts[state.item].slice(0, 60)}`, { item: -1 });
   fill($('filters'), chips);
 }

@@ -19,7 +19,7 @@ async function start() {
   meta.hypTexts = meta.hyps.map(textsOf);
   meta.sourceTexts = meta.sources && textsOf(meta.sources);
   meta.docTexts = meta.docs && textsOf(meta.docs);
-  meta.bucketsRead = meta.buckets.map((way) => once(() => readArray(way.index)));
+  meta.bucketsRead = meta.buckets.map((way) => (way.missed ?? [way.index]).map((column) => once(() => readArray(column))));
   meta.stepsRead = meta.items.map((group) => once(() => readArray(group.steps)));
   meta.drawnRead = once(() => readArray(meta.drawn.segments));
   meta.cards = {};

@@ -83,7 +83,8 @@ def test_people_and_error_rates(tmp_path):
 
 def test_buckets_hold_what_their_segments_score(page):
     ways = {way["title"]: way for way in page.meta["buckets"]}
-    assert set(ways) == {"agreement among references", "document"}  # all have below 10 words
+    # all references have fewer than 10 words
+    assert set(ways) == {"agreement among references", "document", "word frequency"}
     way = ways["document"]
     assert (way["labels"], way["n"]) == (["d1", "d2"], [[2, 2, 2], [2, 2, 2]])
     assert page.array(way["index"]).tolist() == [1, 1, 2, 2]
