@@ -45,6 +45,11 @@ class Input(ABC):
     uses_trees: bool = False
     uses_encoder: bool = False
 
+    @property
+    def word_tokenizer(self) -> str | None:
+        """Name of the tokeniser that gives the words; None if words are not read."""
+        return None
+
     def load(self, device: torch.device) -> None:
         """Load what reads the texts, so that what is missing is reported before any work."""
         return
@@ -81,6 +86,13 @@ class Tokens(Input):
 
     tokenize: str = "13a"
     lowercase: bool = False
+
+    @property
+    def word_tokenizer(self) -> str | None:
+        """Name of the tokeniser; None if it cuts characters."""
+        from tensormt.text.plain_tokens import CHARACTERS
+
+        return None if self.tokenize in CHARACTERS else self.tokenize
 
     @property
     def cut(self) -> tuple[str, bool]:
@@ -237,6 +249,11 @@ class CompositeInput(Input):
     """Several inputs side by side, one for each member of a combined metric."""
 
     parts: tuple[Input, ...]
+
+    @property
+    def word_tokenizer(self) -> str | None:
+        """Name of the tokeniser of the first member that reads words."""
+        return next(filter(None, (part.word_tokenizer for part in self.parts)), None)
 
     @property
     def uses_trees(self) -> bool:  # type: ignore[override]

@@ -22,14 +22,13 @@ from tensormt.data.corpus import Corpus
 from tensormt.errors import NoExplanation, TensorMTError
 from tensormt.evaluator import Evaluator
 from tensormt.explanation import Explanation
-from tensormt.inputs import Tokens, Trees
+from tensormt.inputs import Trees
 from tensormt.metric import Metric
 from tensormt.prepared import PreparedTexts
 from tensormt.reporting.explained import CHUNK
 from tensormt.reporting.word_buckets import WordTable
 from tensormt.segments import Segments
 from tensormt.statistics import Statistics
-from tensormt.text.plain_tokens import CHARACTERS
 from tensormt.trees.batch import TreeBatch
 
 _MAX_CHARACTER_OUTPUTS = 20_000  # with more outputs, character n-grams are not counted
@@ -286,11 +285,8 @@ def collect(
 
 def _tokenizer(evaluator: Evaluator) -> str:
     """Return the tokeniser of the first metric that reads words; 13a if there is none."""
-    for metric in evaluator.metrics.values():
-        for reads in getattr(metric.reads, "parts", (metric.reads,)):
-            if isinstance(reads, Tokens) and reads.tokenize not in CHARACTERS:
-                return reads.tokenize
-    return "13a"
+    names = (metric.reads.word_tokenizer for metric in evaluator.metrics.values())
+    return next(filter(None, names), "13a")
 
 
 def _depths(trees: Any) -> np.ndarray:

@@ -9,7 +9,7 @@ from reporting.page_samples import HYPS, REFS, TREES
 
 from tensormt.errors import TensorMTError
 from tensormt.evaluator import Evaluator
-from tensormt.reporting.collect import collect
+from tensormt.reporting.collect import _tokenizer, collect
 from tensormt.segments import Segments
 from tensormt.trees.sources import TreesAsText
 
@@ -67,3 +67,9 @@ def test_depths_are_those_of_the_first_reference():
 def test_no_segments():
     with pytest.raises(TensorMTError, match="no segments to report on"):
         collected(["bm"], {"A": []}, [[]])
+
+
+def test_words_are_cut_by_the_tokeniser_of_a_metric():
+    for metrics, name in ((["chrf"], "13a"), (["chrf", "bleu:tokenize=zh"], "zh")):
+        assert _tokenizer(Evaluator(metrics)) == name
+    assert _tokenizer(Evaluator(["chrf+bleu:tokenize=none"])) == "none"
