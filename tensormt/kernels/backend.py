@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from importlib.util import find_spec
 from itertools import accumulate
 from typing import Any, Literal
 
@@ -31,6 +32,19 @@ def on_cpu(tensor: Tensor) -> bool:
 def is_readable(tensor: Tensor) -> bool:
     """True if the tensor is strided and has values: it is neither sparse nor on the meta device."""
     return tensor.layout == torch.strided and tensor.device.type != "meta"
+
+
+@lru_cache(maxsize=16)
+def _runs_triton(device: torch.device) -> bool:
+    """True if kernels in Triton can run on a device."""
+    if device.type != "cuda" or find_spec("triton") is None:
+        return False
+    return torch.cuda.get_device_capability(device) >= (7, 0)
+
+
+def has_triton(tensor: Tensor) -> bool:
+    """True if kernels in Triton can run where the tensor is: on CUDA, if Triton is installed."""
+    return _runs_triton(tensor.device)
 
 
 _BUDGET = 1 << 30  # bytes of temporary tensors on a device whose memory is unknown

@@ -5,12 +5,10 @@ The best binary tree over span scores s(i,j) is found by a chart (kernels/charts
 span under the CRF, and the best tree has the largest expected number of correct spans (minimum
 Bayes risk, Goodman 1996; supar's default).
 
-A binary tree over n words has 2n−1 spans. In preorder, the left child of the span in slot p is in
-slot p+1 and its right child in slot p+2k, where k is the number of words of the left child: no
-stack is needed. Every slot has a label; `X|<>` (an inner node of the binarized
-tree) stands for no node, `S::VP` for two nodes, one above the other. Cumulative sums of these
-counts give the node indices, and the parent of the first node of a slot is the last node of the
-nearest ancestor slot that has nodes.
+The spans of a tree are in preorder, each in a slot with a label; `X|<>` (an inner node of the
+binarized tree) stands for no node, `S::VP` for two nodes, one above the other. Cumulative sums of
+these counts give the node indices, and the parent of the first node of a slot is the last node of
+the nearest ancestor slot that has nodes.
 """
 
 from dataclasses import dataclass
@@ -18,8 +16,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from tensormt.kernels.backend import nonzero, repeat, take
-from tensormt.kernels.charts import splits
+from tensormt.kernels.backend import repeat
+from tensormt.kernels.charts import best_trees
 
 
 @dataclass(frozen=True)
@@ -32,46 +30,8 @@ class Slots:
 
 
 def best_slots(scores: Tensor, lengths: Tensor) -> Slots:
-    """Find the best binary trees: scores float [B,T+1,T+1], lengths int64 [B] -> Slots [B,2T−1].
-
-    From the widest spans down, every span of the tree gives its children their slots: four
-    operations a width. One host synchronisation.
-    """
-    rows, posts = scores.shape[:2]
-    slots, cells = max(2 * (posts - 1) - 1, 1), posts * posts
-    place = torch.arange(posts, device=scores.device)
-    # of all spans (width, start): words of the left child, the cells of both children, and how far
-    # behind their parent's slot theirs are
-    cut = splits(scores).transpose(1, 2).contiguous()
-    right = place + place[:, None] * posts - (posts - 1) * cut
-    children = torch.stack((torch.add(place, cut, alpha=posts), right), 1)
-    behind = torch.stack((torch.ones_like(cut), 2 * cut), 1)
-    # slot + 1 of the spans of the tree, 0 elsewhere; the extra cell receives children of no span
-    number = torch.zeros(rows, cells + 1, dtype=torch.int64, device=scores.device)
-    number.scatter_(1, lengths[:, None] * posts, 1)
-    table = number[:, :cells].view(rows, 1, posts, posts)
-    for size in range(posts - 1, 1, -1):
-        own = table[:, :, size, : posts - size]
-        target = children[:, :, size, : posts - size].masked_fill(own == 0, cells)
-        number.scatter_(1, target.flatten(1), (own + behind[:, :, size, : posts - size]).flatten(1))
-    number = number[:, :cells].flatten()
-    return _in_slots(nonzero(number > 0), number, cut.flatten(), rows, posts, slots)
-
-
-def _in_slots(
-    span: Tensor, number: Tensor, cut: Tensor, rows: int, posts: int, slots: int
-) -> Slots:
-    """The spans of the trees, indices of tables [B,T+1,T+1], in the order of their slots."""
-    place = span % (posts * posts)
-    first = span // (posts * posts) * (slots + 1)  # an extra slot per row receives no children
-    own = take(number, span) - 1
-    width = place // posts
-    found = torch.zeros(3, rows * (slots + 1), dtype=torch.int64, device=span.device)
-    found[0].scatter_(0, first + own, place % posts)
-    found[1].scatter_(0, first + own, width)
-    for behind in (torch.ones_like(own), 2 * take(cut, span)):
-        found[2].scatter_(0, first + torch.where(width > 1, own + behind, slots), own)
-    return Slots(*found.view(3, rows, slots + 1)[:, :, :slots])
+    """Find the best binary trees: scores float [B,T+1,T+1], lengths int64 [B] -> Slots [B,2T−1]."""
+    return Slots(*best_trees(scores, lengths))
 
 
 class LabelTable:
