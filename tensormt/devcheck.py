@@ -24,6 +24,7 @@ from torch import Tensor
 from tensormt import qarla
 from tensormt.devices import resolve_device
 from tensormt.errors import TensorMTError
+from tensormt.kernels import charts
 from tensormt.metric import Metric
 from tensormt.ngram import BLEU, BM, NIST, ChrF
 from tensormt.parser import Parser
@@ -136,6 +137,24 @@ def _similarities(count: int) -> list[Tensor]:
     return [torch.rand(*shape, generator=rng, dtype=torch.float64) for shape in shapes]
 
 
+def _charts(size: int, kernel: bool) -> Job:
+    """Best trees and marginals of sentences of up to 40 words, with or without Triton."""
+
+    def prepare() -> tuple[Tensor, Tensor]:
+        rng = torch.Generator().manual_seed(5)
+        lengths = torch.randint(1, 41, (size,), generator=rng)
+        return torch.randn(size, 41, 41, generator=rng), lengths
+
+    def run(inputs: tuple[Tensor, Tensor], device: torch.device) -> list[Tensor]:
+        scores, lengths = (part.to(device) for part in inputs)
+        return [
+            charts.best_trees(scores, lengths, kernel),
+            charts.marginals(scores, lengths, kernel),
+        ]
+
+    return Job(prepare, run)
+
+
 def _parsing(size: int, device: torch.device) -> Job:
     """Trees of the default parser, which is loaded before anything is timed."""
     parsers = {
@@ -198,6 +217,8 @@ def jobs(size: int, device: torch.device) -> dict[str, Job]:
             lambda: _similarities(max(size // 20, 2)),
             lambda parts, device: [qarla.king_sets(*(part.to(device) for part in parts))],
         ),
+        "charts of the parser": _charts(size, True),
+        "charts without Triton": _charts(size, False),
         "parser": _parsing(size, device),
     }
 

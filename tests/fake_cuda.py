@@ -90,16 +90,22 @@ def run_with_autograd(code: str, timeout: float = 300) -> None:
         library = guard()
     except Unavailable as reason:
         pytest.skip(str(reason))
+    run_python(code, timeout, LD_PRELOAD=str(library))
+
+
+def run_python(code: str, timeout: float = 300, **environment: str) -> str:
+    """Run Python code in a process with these environment variables; returns what it prints."""
     path = os.pathsep.join([str(SOURCES.parent), str(SOURCES.parent / "tests")])
     done = subprocess.run(
         [sys.executable, "-c", code],
-        env={**os.environ, "LD_PRELOAD": str(library), "PYTHONPATH": path},
+        env={**os.environ, "PYTHONPATH": path, **environment},
         capture_output=True,
         text=True,
         timeout=timeout,
         check=False,
     )
     assert not done.returncode, done.stdout + done.stderr
+    return done.stdout
 
 
 class Copy(NamedTuple):
@@ -369,13 +375,14 @@ class FakeCuda:
     of the package; views are no operations. copies: host to device and back; those back are syncs
     too. scattered: LSTM calls whose weights cuDNN would have to copy; imprecise: products that may
     use TF32. memory, peak: bytes on the device, now and at the most. With `strict`, tensors that
-    are made without a device are refused.
+    are made without a device are refused. With `triton`, kernels in Triton are started (Triton must
+    be installed): by Triton's interpreter if TRITON_INTERPRET is set, else torch does their work.
     """
 
     active: FakeCuda | None = None
 
-    def __init__(self, strict: bool = True) -> None:
-        self.strict = strict
+    def __init__(self, strict: bool = True, triton: bool = False) -> None:
+        self.strict, self.triton = strict, triton
         self._users: Counter[int] = Counter()
         self._sizes: dict[int, int] = {}
         self.memory = 0
@@ -407,12 +414,18 @@ class FakeCuda:
             ("torch.cuda.is_bf16_supported", lambda *_: True),
             ("torch.cuda.get_device_properties", lambda device: _Properties()),
             ("torch.cuda.synchronize", lambda device=None: None),
+            (
+                "tensormt.kernels.backend._runs_triton",
+                lambda device: self.triton and device == CUDA,
+            ),
             ("torch.backends.cudnn.m.is_acceptable", lambda tensor: tensor.device == CUDA),
             # wrappers cannot be made in inference mode
             ("torch.inference_mode.__enter__", _enter_no_grad),
             ("torch.inference_mode.__exit__", _leave_no_grad),
         ):
             enter(patch(function, value))
+        if self.triton:
+            enter(patch("tensormt.kernels.triton_charts._launch", self._launched))
         enter(_Functions(self))
         enter(_Operations())
         return self
@@ -426,6 +439,22 @@ class FakeCuda:
         self.copies.append(Copy(to_device, size, place))
         if not to_device:
             self.syncs[f"copy {place}"] += 1
+
+    def _launched(self, kernel: Any, programs: int, *arguments: Any) -> None:
+        """Start a kernel of kernels/triton_charts.py."""
+        from tensormt.kernels import charts, triton_charts
+
+        self.operations[f"kernel {_place()}"] += bool(programs)
+        hosts = [_host(argument) for argument in arguments]
+        if os.environ.get("TRITON_INTERPRET") == "1":
+            kernel[(programs,)](*hosts, SPANS=triton_charts._SPANS, PARTS=triton_charts._PARTS)
+        elif kernel is triton_charts._best_trees:
+            for table, made in zip(
+                hosts[5:8], charts.best_trees(*hosts[:2], kernel=False), strict=True
+            ):
+                table.copy_(made)
+        else:
+            hosts[5].copy_(charts.marginals(*hosts[:2], kernel=False))
 
     def _ran(self, func: Any, name: str, args: Any, kwargs: dict[str, Any]) -> None:
         """Record an operation, and whether the host waits for it."""

@@ -57,6 +57,7 @@ OWNERS = {
     "inspect_ai": "integrations.inspect_ai",
     "evaluate": "integrations.hf_evaluate",
     "transformers": "vectors.encoder",
+    "triton": "kernels.triton_charts",
 }
 
 

@@ -164,15 +164,15 @@ def _best_trees(scores: Tensor, lengths: Tensor) -> Tensor:
     # behind their parent's slot theirs are
     cut = splits(scores).transpose(1, 2).contiguous()
     right = place + place[:, None] * posts - (posts - 1) * cut
-    children = torch.stack((torch.add(place, cut, alpha=posts), right), 1)
-    behind = torch.stack((torch.ones_like(cut), 2 * cut), 1)
+    children = torch.stack((torch.add(place, cut, alpha=posts), right), -1)
+    behind = torch.stack((torch.ones_like(cut), 2 * cut), -1)
     # slots of the spans of the trees; every cell keeps the largest number, so that spans outside of
     # the trees, which have negative ones, change nothing
     number = torch.full((rows, cells), _NO_SLOT, dtype=torch.int64, device=scores.device)
     number.scatter_(1, lengths[:, None] * posts, 0)
-    table = number.view(rows, 1, posts, posts)
+    table = number.view(rows, posts, posts, 1)
     for width in range(posts - 1, 1, -1):
-        spans = slice(None), slice(None), width, slice(posts - width)
+        spans = slice(None), width, slice(posts - width)
         below = (table[spans] + behind[spans]).flatten(1)
         number.scatter_reduce_(1, children[spans].flatten(1), below, "amax")
     number = number.flatten()

@@ -3,9 +3,9 @@
     one program per sentence, one launch per batch
 
 In torch a chart takes several launches for each width of spans; here the program of a sentence
-walks over its own widths, with a barrier after each, and stops at its own length. Tables are indexed
-by (width, start), so that neighbouring lanes read neighbouring cells. All splits of several spans
-are compared in tiles [_SPANS,_PARTS].
+walks over its own widths, with a barrier after each, and stops at its own length. Tables are
+indexed by (width, start), so that neighbouring lanes read neighbouring cells. Splits of several
+spans are compared in tiles [_SPANS,_PARTS].
 
 `best_trees` adds and compares as the torch code does, so that its result is equal. `marginals`
 gathers what every span gets from all larger spans,
@@ -28,6 +28,8 @@ import triton.language as tl
 from torch import Tensor
 
 _SPANS, _PARTS = 32, 16
+# one stage: loads must not be moved across the barriers; sums are rounded as torch rounds them
+OPTIONS = {"num_warps": 4, "num_stages": 1, "enable_fp_fusion": False}
 
 
 @triton.jit(do_not_specialize=["posts", "slots"])
@@ -37,9 +39,10 @@ def _best_trees(
 ):  # fmt: skip
     row = tl.program_id(0).to(tl.int64)
     size = tl.load(lengths + row).to(tl.int32)
-    cells, first_slot = row * posts * posts, row * slots
+    cells = row * posts * posts
     scores, chart, split, slot = scores + cells, chart + cells, split + cells, slot + cells
-    start_of, width_of, above_of = start_of + first_slot, width_of + first_slot, above_of + first_slot
+    start_of, width_of = start_of + row * slots, width_of + row * slots
+    above_of = above_of + row * slots
     lane, part = tl.arange(0, SPANS), 1 + tl.arange(0, PARTS)
     for first in range(0, size, SPANS):
         start = first + lane
@@ -72,7 +75,7 @@ def _best_trees(
     # top-down: `slot` holds slot + 1 of the spans of the tree, 0 elsewhere
     tl.store(slot + size * posts, 1, mask=size > 0)
     tl.debug_barrier()
-    for less in range(0, size - 1):
+    for less in range(size - 1):
         width = size - less
         for first in range(0, less + 1, SPANS):
             start = first + lane
@@ -127,14 +130,14 @@ def _marginals(
                 higher = tl.where(inside, tl.maximum(top, tl.max(pairs, 1)), 0.0)
                 mass = mass * tl.exp(top - higher) + tl.sum(tl.exp(pairs - higher[:, None]), 1)
                 top = higher
-            found = top + tl.log(mass)
+            found = top + tl.log(tl.where(inside, mass, 1.0))
             own = tl.load(scores + start * posts + start + width, mask=inside)
             tl.store(inner + width * posts + start, found, mask=inside)
             tl.store(chart + width * posts + start, own + found, mask=inside)
         tl.debug_barrier()
 
     # outside: what every span gets as the left and as the right part of wider spans
-    for less in range(0, size):
+    for less in range(size):
         width = size - less
         for first in range(0, less + 1, SPANS):
             start = first + lane
@@ -164,9 +167,9 @@ def _marginals(
 def _launch(kernel: Any, programs: int, *arguments: Any) -> None:
     """Start a kernel with one program per sentence on the device of its first tensor."""
     if programs:
-        with torch.cuda.device_of(arguments[0]):
-            # one stage: loads must not be moved across the barriers
-            kernel[(programs,)](*arguments, SPANS=_SPANS, PARTS=_PARTS, num_warps=4, num_stages=1)
+        device_of: Any = torch.cuda.device_of
+        with device_of(arguments[0]):
+            kernel[(programs,)](*arguments, SPANS=_SPANS, PARTS=_PARTS, **OPTIONS)
 
 
 def best_trees(scores: Tensor, lengths: Tensor) -> Tensor:

@@ -24,7 +24,7 @@ from tensormt.parser.decode import Forest
 from tensormt.parser.encoder import embed, flatten_weights, run_lstm
 from tensormt.parser.model import Settings, supar_encode
 from tensormt.parser.mst import spanning_heads
-from tensormt.parser.network import Lexicon, character_vectors
+from tensormt.parser.network import Lexicon, type_vectors
 from tensormt.trees.conllu import LATER
 
 LOW = -1e32
@@ -116,8 +116,7 @@ class DependencyNetwork:
         if self.features is None:
             return Lexicon(types)
         word, chars = self.features([*((self.lang, word) for word in types), (self.lang, "")])
-        vectors = character_vectors(self.model, chars, self.device)
-        return Lexicon(types, word.to(self.device), vectors)
+        return Lexicon(types, *type_vectors(self.model, word, chars, self.device))
 
     def vectors(self, lexicon: Lexicon, rows: Tensor, lengths: Tensor) -> Tensor:
         """Encode root and words: types int64 [B,T] (-1: padding), [B] -> float [B,T+1,H]."""

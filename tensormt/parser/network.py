@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from tensormt.kernels.backend import argsort, at_a_time, move
 from tensormt.kernels.charts import marginals
 from tensormt.kernels.lstm import full_precision
 from tensormt.parser.decode import Forest, LabelTable, best_slots, to_forest
@@ -20,7 +21,8 @@ from tensormt.parser.labels import SpanLabeler
 from tensormt.parser.model import Settings, supar_encode
 
 HEADS = (("span", "l"), ("span", "r"), ("label", "l"), ("label", "r"))
-TYPES = 1024  # word types per batch of the character LSTM
+# word types per batch of the character LSTM on a CPU, and bytes of one elsewhere
+TYPES, TYPE_BYTES = 1024, 100_000
 
 
 @dataclass(frozen=True)
@@ -40,18 +42,33 @@ class Lexicon:
         return [[self.types[i] for i in row[:length]] for row, length in pairs]
 
 
-def character_vectors(model: Any, chars: Tensor, device: torch.device) -> Tensor:
-    """Compute the character vectors of word types: int64 [U,C], padded with 0 -> float [U,D]."""
-    order = chars.ne(0).sum(-1).argsort()  # words of similar length together: less padding
-    parts = []
-    for rows in torch.split(order, TYPES):
-        block = chars[rows]
-        block = block[:, : int(block.ne(0).sum(-1).max())].to(device)
-        parts.append(run_chars(model.char_embed, block))
+def type_vectors(
+    model: Any, word: Tensor, chars: Tensor, device: torch.device
+) -> tuple[Tensor, Tensor]:
+    """Send word types to a device in one copy and compute their character vectors.
+
+    Args:
+        model: supar's model.
+        word: Word ids, int64 [U].
+        chars: Character ids, int64 [U,C], padded with 0.
+        device: Device.
+
+    Returns:
+        Word ids, int64 [U], and character vectors, float [U,D], on the device.
+    """
+    sizes = chars.ne(0).sum(-1)
+    order = argsort(sizes)  # words of similar length together: less padding
+    word, places, flat = move([word, order, chars[order].flatten()], device)
+    blocks = torch.split(flat.view(chars.shape), at_a_time(flat, TYPES, TYPE_BYTES))
+    widths = sizes[order].tolist()
+    parts, end = [], 0
+    for block in blocks:
+        end += len(block)
+        parts.append(run_chars(model.char_embed, block[:, : widths[end - 1]]))
     joined = torch.cat(parts)
     vectors = torch.empty_like(joined)
-    vectors[order.to(device)] = joined
-    return vectors
+    vectors[places] = joined
+    return word, vectors
 
 
 class WordFeatures:
@@ -116,8 +133,7 @@ class ConstituencyNetwork:
         if self.features is None:
             return Lexicon(types)
         word, chars = self.features(types)
-        vectors = character_vectors(self.model, chars, self.device)
-        return Lexicon(types, word.to(self.device), vectors)
+        return Lexicon(types, *type_vectors(self.model, word, chars, self.device))
 
     def posts(self, lexicon: Lexicon, rows: Tensor, lengths: Tensor) -> Tensor:
         """Encode fenceposts: types int64 [B,T] (-1: padding), [B] -> float [B,T+1,H]."""

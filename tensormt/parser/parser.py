@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -22,7 +22,7 @@ from torch import Tensor
 from tensormt.data.coercion import as_list
 from tensormt.devices import resolve_device
 from tensormt.errors import TensorMTError, TensorMTWarning
-from tensormt.kernels.backend import argsort, nonzero, owners, repeat
+from tensormt.kernels.backend import argsort, at_a_time, move, nonzero, owners, repeat
 from tensormt.kernels.nodes import Nodes
 from tensormt.options import describe
 from tensormt.parser.char_features import known_scripts
@@ -39,7 +39,10 @@ from tensormt.validation import boolean, integer, optional, validate
 
 AnyNetwork = ConstituencyNetwork | DependencyNetwork
 
-CUBIC = 10**8  # largest words³ of a batch on a CPU: 130 MB for the probabilities of splits
+# largest number of words of a batch on a CPU, and bytes of temporary tensors of one elsewhere; the
+# same of words³, which take 1.3 bytes for the probabilities of splits
+TOKENS, TOKEN_BYTES = 2500, 16_000
+CUBIC, CUBIC_BYTES = 10**8, 2
 DEFAULT = Path(__file__).with_name("english")
 LARGE = Path(__file__).with_name("english_large")
 UNIVERSAL = Path(__file__).with_name("ud")
@@ -207,11 +210,6 @@ class Parser:
             self._language = self._language()
         return self._language
 
-    @property
-    def batch_tokens(self) -> int:
-        """Tokens per batch."""
-        return self._batch_tokens or (2500 if self.network.device.type == "cpu" else 50_000)
-
     def __reduce__(self) -> Any:
         """Pickle the name only, if the parser was made by `load`."""
         if self._origin is None:
@@ -259,26 +257,25 @@ class Parser:
                 "they were cut, parsed in parts and joined",
                 stacklevel=3,
             )
-        device = self.network.device
         flat = [token for sentence in sentences.tokens for token in sentence]
         ids, words = Dictionary.encode(flat)
-        sizes = [len(sentence) for sentence in sentences.tokens]
-        lengths = torch.tensor(
-            sizes, dtype=torch.int64, device="cpu"
-        )  # batches are made on the CPU
+        # batches are made on the CPU
+        lengths, segment = (
+            torch.tensor(numbers, dtype=torch.int64, device="cpu")
+            for numbers in ([len(sentence) for sentence in sentences.tokens], sentences.segment)
+        )
         done = _SegmentProgress(progress, len(lengths), len(segments))
-        forest = self._forest(ids, words, lengths, done)
-        segment = torch.tensor(sentences.segment, dtype=torch.int64, device=device)
+        there = _Sentences.on(self.network.device, ids, lengths, segment)
+        forest = self._forest(there, words, lengths, done)
         self._check_script(ids, words, lengths)
+        size = sentences.segments
         if isinstance(self.network, DependencyNetwork):
             arcs = Dictionary(self.network.relations)
             later = arcs.strings.index(LATER)
-            nodes = join_sentences(forest, segment, sentences.segments, ids.to(device), later)
+            nodes = join_sentences(forest, there.segment, size, there.ids, later)
             return TreeBatch.from_nodes(nodes, words, words, "dependency", relations=arcs)
-        starts = (lengths.cumsum(0) - lengths).to(device)
-        nodes = _join(
-            forest, segment, sentences.segments, starts, ids.to(device), self.network.table.root
-        )
+        root = self.network.table.root
+        nodes = _join(forest, there.segment, size, there.starts, there.ids, root)
         return TreeBatch.from_nodes(nodes, Dictionary(self.network.table.names), words)
 
     def _check_script(self, ids: Tensor, words: Dictionary, lengths: Tensor) -> None:
@@ -303,30 +300,50 @@ class Parser:
 
     def _forest(
         self,
-        ids: Tensor,
+        there: "_Sentences",
         words: Dictionary,
         lengths: Tensor,
         done: "_SegmentProgress",
     ) -> Forest:
-        """Nodes of all sentences in input order, from token ids int64 [n] and lengths int64 [S]."""
-        device = self.network.device
+        """Nodes of all sentences in input order; lengths int64 [S] on the CPU."""
+        device, ids = self.network.device, there.ids
         if not len(lengths):
             none = torch.zeros(0, dtype=torch.int64, device=device)
             return Forest(none, none, none, none)
         lexicon = self.network.lexicon(words.strings)
+        tokens = self._batch_tokens or at_a_time(ids, TOKENS, TOKEN_BYTES)
+        sizes, parts = sorted(lengths.tolist()), []
+        for first, end in _batches(sizes, tokens, at_a_time(ids, CUBIC, CUBIC_BYTES)):
+            own = there.sizes[first:end]
+            place = torch.arange(sizes[end - 1], device=device)
+            cells = there.sorted_starts[first:end, None] + place
+            inside = place < own[:, None]
+            rows = torch.where(inside, ids[cells.clamp(max=len(ids) - 1)], -1)
+            parts.append(self.network.parse(lexicon, rows, own, self.mbr))
+            done(end - first)
+        return _reorder(parts, there.back)
+
+
+class _Sentences(NamedTuple):
+    """What a device needs of S sentences; all int64, and sent in one copy."""
+
+    ids: Tensor  # word types of all tokens [n]
+    starts: Tensor  # first token of each sentence [S]
+    segment: Tensor  # segment of each sentence [S]
+    back: Tensor  # place of each sentence in the order of lengths [S]
+    sizes: Tensor  # lengths in that order [S]
+    sorted_starts: Tensor  # `starts` in that order [S]
+
+    @classmethod
+    def on(
+        cls, device: torch.device, ids: Tensor, lengths: Tensor, segment: Tensor
+    ) -> "_Sentences":
         order = argsort(lengths)
         starts = lengths.cumsum(0) - lengths
-        parts, tokens = [], ids.to(device)
-        cubic = CUBIC if device.type == "cpu" else 10 * CUBIC
-        for members in _batches(order, lengths, self.batch_tokens, cubic):
-            sizes = lengths[members].to(device)
-            place = torch.arange(int(lengths[members[-1]]), device=device)
-            cells = starts[members].to(device)[:, None] + place
-            inside = place < sizes[:, None]
-            rows = torch.where(inside, tokens[cells.clamp(max=len(ids) - 1)], -1)
-            parts.append(self.network.parse(lexicon, rows, sizes, self.mbr))
-            done(len(members))
-        return _reorder(parts, order.to(device))
+        back = torch.empty_like(order)
+        back[order] = torch.arange(len(order), device="cpu")
+        fields = [ids, starts, segment, back, lengths[order], starts[order]]
+        return cls(*move(fields, device))
 
 
 def _location(name: str | PathLike[str], lang: str | None) -> Path:
@@ -403,26 +420,24 @@ class _SegmentProgress:
         self.reported = share
 
 
-def _batches(order: Tensor, lengths: Tensor, budget: int, cubic: int = CUBIC) -> list[Tensor]:
-    """Batches of sentences in ascending length, of about `budget` tokens with padding.
+def _batches(sizes: list[int], budget: int, cubic: int) -> list[tuple[int, int]]:
+    """Bounds of batches of sentences in ascending length, of about `budget` tokens with padding.
 
     Decoding is cubic in the length of a sentence, so batches of long ones are smaller.
     """
-    sizes = lengths[order].tolist()
     bounds = [0]
     for i, size in enumerate(sizes):
         count = i + 1 - bounds[-1]
         if count > 1 and (count * size > budget or count * size**3 > cubic):
             bounds.append(i)
     bounds.append(len(sizes))
-    return [order[a:b] for a, b in pairwise(bounds)]
+    return list(pairwise(bounds))
 
 
-def _reorder(parts: list[Forest], order: Tensor) -> Forest:
-    """The sentences of several forests in input order; the k-th is sentence `order[k]`."""
+def _reorder(parts: list[Forest], back: Tensor) -> Forest:
+    """The sentences of several forests in input order; sentence k is the back[k]-th of them."""
     counts = torch.cat([part.counts for part in parts])
     starts = counts.cumsum(0) - counts
-    back = argsort(order)
     owner, place = repeat(counts[back])
     cells = starts[back][owner] + place
     return Forest(

@@ -27,6 +27,7 @@ def test_the_whole_path_stays_on_the_device(kind, tmp_path):
     with FakeCuda(strict=False):  # supar builds its modules without a device
         there = Parser.load(name, device="cuda", **options)
         assert there.network.device.type == "cuda"
+    operations = []
     for copies in (1, 20):
         here = expected.parse(TEXT * copies).nodes
         with FakeCuda() as cuda:
@@ -37,9 +38,16 @@ def test_the_whole_path_stays_on_the_device(kind, tmp_path):
         # a constant number per batch of sentences: nothing is read sentence by sentence; a
         # dependency parser reads the few sentences whose best heads are no tree
         assert sum(cuda.syncs.values()) <= 10 + 2 * (kind == "dependency"), cuda.syncs
+        # word types in one copy, all that is known of sentences in another
+        sent = sum(copy.to_device for copy in cuda.copies)
+        assert sent == 2 or (kind == "dependency" and sent == 3), cuda.copies
+        operations.append(sum(cuda.operations.values()))
         # TF32 would change one tree in a thousand; weights in pieces are copied at every call
         assert not cuda.imprecise, cuda.imprecise
         assert not cuda.scattered, cuda.scattered
+    if kind != "dependency":  # whose rare sentences without a tree are computed again
+        # launches for each width of spans (16 words), none for each sentence
+        assert operations[0] == operations[1] <= 16 * (18 if kind == "mbr" else 7) + 260, operations
 
 
 def test_products_are_precise_whatever_the_process_allows():
