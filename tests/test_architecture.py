@@ -144,7 +144,6 @@ def test_only_the_backend_tests_the_device_of_a_tensor():
         "kernels.backend",
         "parser.parser",
         "parser.training",
-        "parser.dependency_fitting",
     }
     pattern = re.compile(r"\bdevice\.type\b|\.is_cpu\b|\.is_cuda\b")
     for name, path in modules():

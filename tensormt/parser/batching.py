@@ -5,6 +5,7 @@ random before sorting, so that the composition of batches differs between epochs
 """
 
 import random
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,33 +19,45 @@ from tensormt.parser.treebank import Example
 
 @dataclass(frozen=True)
 class SpanBatch:
-    """Sentences as padded ids, with their gold spans as rows of (sentence, i, j, label)."""
+    """Sentences as padded ids, with their spans as rows of (sentence, i, j, label)."""
 
     words: Tensor  # int64 [B,T+2]
     types: Tensor  # int64 [B,T+2]
     chars: Tensor  # int64 [U,C]
     lengths: Tensor  # int64 [B], including both boundaries
     spans: Tensor  # int64 [S,4]
+    weights: Tensor  # float32 [S]
 
     def to(self, device: torch.device) -> "SpanBatch":
         """Return the batch on another device."""
-        fields = (self.words, self.types, self.chars, self.lengths, self.spans)
-        return SpanBatch(*(tensor.to(device) for tensor in fields))
+        return SpanBatch(*(tensor.to(device) for tensor in vars(self).values()))
 
 
 class SpanCorpus:
-    """Training sentences as ids, which are batched by a token budget."""
+    """Training sentences as ids, which are batched by a token budget.
 
-    def __init__(self, examples: list[Example], settings: Settings) -> None:
+    Args:
+        examples: The sentences.
+        settings: Settings of the model.
+        features: Converts word types to ids, as `WordFeatures`, which is the default.
+    """
+
+    def __init__(
+        self,
+        examples: Sequence[Example],
+        settings: Settings,
+        features: Callable[[list[str]], tuple[Tensor, Tensor]] | None = None,
+    ) -> None:
         types = sorted({word for example in examples for word in example.words})
         row = {word: i for i, word in enumerate(types)}
         bos, eos = len(types), len(types) + 1
         label = {name: i for i, name in enumerate(settings["labels"])}
-        self.word, self.chars = WordFeatures(settings)(types)
+        self.word, self.chars = (features or WordFeatures(settings))(types)
         self.types = [torch.tensor([bos, *(row[w] for w in e.words), eos]) for e in examples]
         self.spans = [
             torch.tensor([(0, i, j, label[name]) for i, j, name in e.spans]) for e in examples
         ]
+        self.weights = [torch.tensor(e.weights or [1.0] * len(e.spans)) for e in examples]
 
     def chosen(self, shuffle: random.Random) -> list[int]:
         """Return the sentences of one epoch: each once."""
@@ -84,4 +97,4 @@ class SpanCorpus:
         spans[:, 0] = torch.repeat_interleave(
             torch.arange(len(members)), torch.tensor([len(self.spans[i]) for i in members])
         )
-        return SpanBatch(*numbers, spans)
+        return SpanBatch(*numbers, spans, torch.cat([self.weights[i] for i in members]))

@@ -37,7 +37,7 @@ from tensormt.parser.fitting import Training, run_training
 from tensormt.parser.model import Settings
 from tensormt.parser.parser import Parser
 from tensormt.parser.recipe import DependencyRecipe
-from tensormt.parser.training import Trainer, has_bfloat16
+from tensormt.parser.training import Trainer, mixed_precision
 from tensormt.text.words import Words
 
 Files = Sequence[tuple[str, Path]]  # language ("": none) and file
@@ -47,10 +47,9 @@ def dependency_loss(
     model: Any, batch: DependencyBatch, recurrent: float, tagger: Any = None, weight: float = 0.0
 ) -> Tensor:
     """Compute supar's training loss of one batch, and `weight` times that of the tags: float []."""
-    kind = batch.words.device.type
     b, d = batch.heads.ge(0).nonzero(as_tuple=True)
     h = batch.heads[b, d]
-    with torch.autocast(kind, torch.bfloat16, enabled=kind != "cpu" or has_bfloat16()):
+    with mixed_precision(batch.words):
         chars = F.embedding(batch.types, run_chars(model.char_embed, batch.chars))
         x = run_lstm(model.encoder, embed(model, batch.words, chars), batch.lengths, recurrent)
         x = model.encoder_dropout(x)

@@ -23,7 +23,13 @@ from tensormt.parser.network import ConstituencyNetwork
 from tensormt.parser.parser import Parser
 from tensormt.parser.recipe import Recipe
 from tensormt.parser.training import ConstituencyTrainer, Trainer
-from tensormt.parser.treebank import narrow_labels, read_treebank, read_vectors, vocabularies
+from tensormt.parser.treebank import (
+    Example,
+    narrow_labels,
+    read_treebank,
+    read_vectors,
+    vocabularies,
+)
 from tensormt.trees.batch import TreeBatch
 
 RECIPE = "recipe.json"
@@ -33,20 +39,34 @@ Training = tuple[Trainer, SpanCorpus, Callable[[], dict[str, float]]]
 
 
 def constituency_settings(
-    train: Path, vectors: dict[str, list[float]], recipe: Recipe, hyphens: bool
+    train: Path,
+    vectors: dict[str, list[float]],
+    recipe: Recipe,
+    hyphens: bool,
+    targets: Sequence[Example] = (),
+    repeat: int = 1,
+    tune: bool = False,
 ) -> tuple[Settings, SpanCorpus]:
-    """Return the settings of a model for a treebank, and its sentences as ids."""
+    """Return the settings of a model for a treebank, and its sentences as ids.
+
+    The arguments are those of `fit_constituency`.
+    """
     root, examples = read_treebank(train)
     settings = {
         "args": recipe.model(),
         **vocabularies(examples, vectors, recipe.min_count),
-        "vectors": recipe.embedding if vectors else 0,
+        "vectors": recipe.embedding if vectors and not tune else 0,
         "fix_len": 20,
         "narrow": sorted(narrow_labels(examples)),
         "root": root,
         "hyphens": hyphens,
     }
-    return settings, SpanCorpus(examples, settings)
+    if tune:
+        settings["known"] = len(settings["words"])
+    unknown = {name for e in targets for _, _, name in e.spans}.difference(settings["labels"])
+    if unknown:
+        raise TensorMTError(f"targets have labels that no tree of {train} has: {sorted(unknown)}")
+    return settings, SpanCorpus([*examples * repeat, *targets], settings)
 
 
 def evaluate_file(parser: Parser, gold: Path) -> dict[str, float]:
@@ -115,12 +135,15 @@ def fit_constituency(
     *,
     embed: Path | None = None,
     hyphens: bool = False,
+    targets: Sequence[Example] = (),
+    repeat: int = 1,
+    tune: bool = False,
     resume: bool = False,
     device: torch.device | None = None,
     epoch_bar: Callable[[int, int], Any] | None = None,
     report: Callable[[dict[str, float]], object] = lambda _: None,
 ) -> Parser:
-    """Train a constituency parser.
+    """Train a constituency parser, on gold trees and on soft targets of teachers if there are any.
 
     Args:
         train: File of training trees, one bracketing per line.
@@ -129,6 +152,9 @@ def fit_constituency(
         recipe: Hyperparameters.
         embed: File of external word vectors.
         hyphens: Whether the treebank splits words at hyphens.
+        targets: Sentences with the span and label probabilities of teachers (`soft_targets`).
+        repeat: How often an epoch has each gold tree; each target is used once.
+        tune: Whether external vectors are trained; otherwise they are constant.
         resume: Whether to resume an interrupted run.
         device: Device; None: CPU.
         epoch_bar: `epoch_bar(epoch, sentences)` returns a context manager, which is called with the
@@ -153,7 +179,9 @@ def fit_constituency(
                 f"train with embedding={size}",
                 options="embedding",
             )
-        settings, corpus = constituency_settings(train, vectors, recipe, hyphens)
+        settings, corpus = constituency_settings(
+            train, vectors, recipe, hyphens, targets, repeat, tune
+        )
         trainer = ConstituencyTrainer(settings, recipe, folder, vectors, where)
 
         def evaluate() -> dict[str, float]:

@@ -107,6 +107,41 @@ def build_dependency(settings: Settings, training: bool = False) -> Any:
         )
 
 
+def build_transformer(settings: Settings, encoder: Path) -> Any:
+    """Build a supar CRFConstituencyParser on a transformer, on the CPU.
+
+    Args:
+        settings: `args` (of supar's model), `labels` and `root`.
+        encoder: Folder of the transformer and its tokenizer, as Hugging Face saves it.
+    """
+    import_nltk()
+    from supar.models.const import CRFConstituencyModel
+    from supar.parsers.const import CRFConstituencyParser
+    from supar.utils import Config
+    from supar.utils.field import ChartField, RawField, SubwordField
+    from supar.utils.transform import Tree
+
+    shared = {"feat": [], "encoder": "bert", "bert": str(encoder), "device": "cpu"}
+    args = Config(**settings["args"], n_words=1, n_labels=len(settings["labels"]), **shared)
+    model = CRFConstituencyModel(**args)
+    pieces = model.encoder.tokenizer
+    word = SubwordField(
+        "words",
+        pad=pieces.pad_token,
+        unk=pieces.unk_token,
+        bos=pieces.cls_token,
+        eos=pieces.sep_token,
+        fix_len=20,
+        tokenize=pieces.tokenize,
+    )
+    word.vocab = pieces.get_vocab()
+    chart = ChartField("charts")
+    chart.vocab = _vocab(settings["labels"], 0)
+    transform = Tree(WORD=(word, None, None, None), TREE=RawField("trees"), CHART=chart)
+    transform.root = settings["root"]
+    return CRFConstituencyParser(args, model, transform)
+
+
 def open_checkpoint(path: Path, trusted: bool) -> tuple[Any, Settings | None]:
     """Load a parser that supar saved.
 

@@ -97,7 +97,8 @@ class ConstituencyNetwork:
 
     Args:
         parser: supar's parser.
-        settings: Settings of the fused encoder; None: supar's own encoder is used.
+        settings: Settings of the model; None: unknown. Without characters (`chars`), supar's own
+            encoder is used.
         device: Device.
         tagged: Whether the model predicts tags.
     """
@@ -108,9 +109,10 @@ class ConstituencyNetwork:
         self, parser: Any, settings: Settings | None, device: torch.device, tagged: bool
     ) -> None:
         self.parser, self.settings, self.device = parser, settings, device
-        self.features = None if settings is None else WordFeatures(settings)
+        fused = settings is not None and "chars" in settings
+        self.features = WordFeatures(settings) if settings is not None and fused else None
         self.model = parser.model.to(device).eval()
-        if settings is not None:
+        if fused:
             flatten_weights(self.model)
         labels = parser.transform.CHART.vocab.itos
         every = list(range(len(labels)))

@@ -1,7 +1,8 @@
 """Recipes: the hyperparameters of training, each with a line of help (they are also options).
 
 `Recipe` is that of constituency parsers, `DependencyRecipe` that of dependency parsers; they share
-the fields of `BaseRecipe`.
+the fields of `BaseRecipe`. `TeacherRecipe` is that of a transformer with the heads of a
+constituency parser; of the sizes it uses those of the heads only.
 """
 
 import math
@@ -91,6 +92,28 @@ class Recipe(BaseRecipe):
     def model(self) -> dict[str, Any]:
         """Return the arguments of supar's model."""
         return {**super().model(), "n_span_mlp": self.span, "n_label_mlp": self.label}
+
+
+@dataclass(frozen=True)
+class TeacherRecipe(Recipe):
+    """The hyperparameters of a transformer with the heads of a constituency parser.
+
+    >>> TeacherRecipe().model()["n_bert_layers"]
+    4
+    """
+
+    epochs: int = override("epochs", 3)
+    tokens: int = override("tokens", 1000)
+    rate: float = override("rate", 1e-3)
+    dropout: float = override("dropout", 0.2)
+    encoder_rate: float = option(1e-4, "highest learning rate of the transformer", 0, 1)
+    mixed: int = option(4, "last layers of the transformer that are mixed", 1, 100)
+
+    def model(self) -> dict[str, Any]:
+        """Return the arguments of supar's model."""
+        dropout = {"encoder_dropout": self.dropout, "mlp_dropout": self.dropout}
+        heads = {"n_span_mlp": self.span, "n_label_mlp": self.label}
+        return {"n_bert_layers": self.mixed, **heads, **dropout}
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,9 @@
     loss = −Σ_b log p(tree_b) / Σ_b n_b  +  mean over gold spans of −log p(label | span)
 
 as in supar (Zhang, Zhou and Li 2020), but faster: labels are scored at the 2n−1 gold spans only
-(not in all n² cells), and the LSTMs are fused and use bfloat16 if the CPU supports it. The weights
+(not in all n² cells), and the LSTMs are fused and use bfloat16 if the CPU supports it. With the
+span and label probabilities of a teacher (`distillation`), the score of a tree is the expected one,
+and the mean is weighted by the probabilities. The weights
 that are evaluated and saved are a running average of the trained ones (Polyak and Juditsky 1992);
 the learning rate follows a cosine to zero.
 """
@@ -17,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 from tensormt.data.atomic_write import atomic_file
@@ -36,19 +38,31 @@ def has_bfloat16() -> bool:
     return bool(torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())
 
 
+def mixed_precision(x: Tensor) -> Any:
+    """Return a context in which matrix products use bfloat16 if the device of a tensor can."""
+    kind = x.device.type
+    return torch.autocast(kind, torch.bfloat16, enabled=kind != "cpu" or has_bfloat16())
+
+
 def span_loss(model: Any, batch: SpanBatch, recurrent: float) -> Tensor:
     """Compute supar's training loss of one batch, float []."""
-    kind = batch.words.device.type
-    with torch.autocast(kind, torch.bfloat16, enabled=kind != "cpu" or has_bfloat16()):
+    with mixed_precision(batch.words):
         chars = F.embedding(batch.types, run_chars(model.char_embed, batch.chars))
         posts = encode(model, batch.words, chars, batch.lengths, recurrent)
+    return head_loss(model, posts, batch)
+
+
+def head_loss(model: Any, posts: Tensor, batch: SpanBatch) -> Tensor:
+    """Compute the loss from the vectors of fenceposts, float [B,T+1,H] -> float []."""
+    with mixed_precision(batch.words):
         scores = model.span_attn(model.span_mlp_l(posts), model.span_mlp_r(posts)).float()
         b, i, j, gold = batch.spans.unbind(-1)
         left, right = model.label_mlp_l(posts)[b, i], model.label_mlp_r(posts)[b, j]
         logits = label_scores(model.label_attn.weight, left, right).float()
-    words = batch.lengths - 2
-    tree = supar_model.log_partition(scores, words).sum() - scores[b, i, j].sum()
-    total: Tensor = tree / words.sum() + F.cross_entropy(logits, gold)
+    words, weights = batch.lengths - 2, batch.weights
+    tree = supar_model.log_partition(scores, words).sum() - (weights * scores[b, i, j]).sum()
+    label = (weights * F.cross_entropy(logits, gold, reduction="none")).sum() / weights.sum()
+    total: Tensor = tree / words.sum() + label
     return total
 
 
@@ -92,11 +106,16 @@ class Trainer(ABC):
         self.settings, self.recipe, self.folder, self.device = settings, recipe, folder, device
         self.model = model.to(device)
         self.weights = [p for p in self.model.parameters() if p.requires_grad] + list(more)
-        self.optimizer = torch.optim.Adam(self.weights, recipe.rate, (0.9, beta), 1e-12)
+        groups = self.groups()
+        self.optimizer = torch.optim.Adam(groups, recipe.rate, (0.9, beta), 1e-12)
         self.averaged = [p.detach().clone() for p in self.weights]
         self.epoch = self.step = 0
         self.best: dict[str, float] = {}
         self.history: list[dict[str, float]] = []
+
+    def groups(self) -> list[dict[str, Any]]:
+        """Return the groups of weights, each with its `scale` of the learning rate."""
+        return [{"params": self.weights, "scale": 1.0}]
 
     @abstractmethod
     def loss(self, batch: Any) -> Tensor:
@@ -119,7 +138,7 @@ class Trainer(ABC):
         self.model.train()
         for done, members in enumerate(plan):
             for group in self.optimizer.param_groups:
-                group["lr"] = self.rate(done, len(plan))
+                group["lr"] = group["scale"] * self.rate(done, len(plan))
             value = self.loss(corpus.batch(members).to(self.device))
             self.optimizer.zero_grad(set_to_none=True)
             torch.autograd.backward(value)
@@ -165,6 +184,8 @@ class Trainer(ABC):
             weight.data.copy_(kept)
         self.averaged = [mean.to(self.device) for mean in state["averaged"]]
         self.optimizer.load_state_dict(state["optimizer"])
+        for group in self.optimizer.param_groups:
+            group.setdefault("scale", 1.0)  # runs of earlier versions
         self.epoch, self.step = state["epoch"], state["step"]
         self.best, self.history = state["best"], state["history"]
         torch.set_rng_state(state["random"])
@@ -178,7 +199,8 @@ class ConstituencyTrainer(Trainer):
         settings: Settings of the model.
         recipe: Hyperparameters.
         folder: Folder of the parser and the checkpoint.
-        vectors: External word vectors by word; empty: none.
+        vectors: External word vectors by word; empty: none. They are trained if the settings have
+            no external vectors, and constant otherwise.
         device: Device.
     """
 
@@ -208,7 +230,10 @@ class ConstituencyTrainer(Trainer):
     def _set_vectors(vectors: dict[str, list[float]], model: Any, settings: Settings) -> None:
         """Copy external vectors to the model, scaled to unit variance as in supar."""
         index = {word: i for i, word in enumerate(settings["words"])}
-        table = model.pretrained.weight.data
+        if settings["vectors"]:
+            table = model.pretrained.weight.data
+        else:
+            table = nn.init.zeros_(model.word_embed.weight).data
         rows = torch.tensor([index[word] for word in vectors])
         table[rows] = torch.tensor(list(vectors.values()))
         table /= table.std()

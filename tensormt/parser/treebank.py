@@ -7,7 +7,7 @@ Words are looked up in lower case, characters keep their case.
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,10 +19,15 @@ from tensormt.parser.model import SPECIALS, Span, read_tree
 
 @dataclass(frozen=True)
 class Example:
-    """One sentence: its words and the spans (start, end, label) of its binarized tree."""
+    """One sentence: its words and the spans (start, end, label) of its binarized tree.
+
+    Soft targets have a weight for each span with a label, its probability; without weights all are
+    1, as in a gold tree.
+    """
 
     words: list[str]
     spans: list[Span]
+    weights: Sequence[float] = ()
 
 
 def read_treebank(path: Path, max_length: int | None = None) -> tuple[str, list[Example]]:

@@ -1,7 +1,7 @@
 """Small treebanks and recipes for the tests of training: constituency and dependency trees."""
 
 from tensormt.parser import dependency_fitting, fitting
-from tensormt.parser.recipe import DependencyRecipe, Recipe
+from tensormt.parser.recipe import DependencyRecipe, Recipe, TeacherRecipe
 
 SUBJECTS = [
     "(NP (DT the) (NN dog))",
@@ -19,6 +19,29 @@ SMALL_RECIPE = Recipe(
     epochs=4, tokens=40, rate=1e-2, warmup=2, average=0.9, embedding=12, characters=12, hidden=16,
     layers=2, span=16, label=12, min_count=1, dropout=0.1,
 )  # fmt: skip
+SMALL_TEACHER = TeacherRecipe(
+    epochs=3, tokens=40, rate=1e-2, encoder_rate=1e-3, warmup=2, average=0.9, span=16, label=12,
+    dropout=0.1, mixed=2,
+)  # fmt: skip
+
+
+def write_encoder(folder):
+    """Write a tiny BERT with random weights and a tokenizer of letters."""
+    import torch
+    import transformers
+
+    folder.mkdir()
+    letters = sorted(set("".join(TREES)))
+    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *letters, *(f"##{c}" for c in letters)]
+    (folder / "vocab.txt").write_text("\n".join(pieces) + "\n")
+    config = transformers.BertConfig(
+        vocab_size=len(pieces), hidden_size=16, num_hidden_layers=2, num_attention_heads=2,
+        intermediate_size=16, max_position_embeddings=128,
+    )  # fmt: skip
+    torch.manual_seed(1)
+    transformers.BertModel(config).save_pretrained(folder)
+    tokenizer = transformers.BertTokenizer(str(folder / "vocab.txt"), do_lower_case=False)
+    tokenizer.save_pretrained(folder)
 
 
 def write_treebank(folder):
