@@ -252,3 +252,36 @@ def spa_function(
         return 1 - (known[key] - p)[..., compared].abs().mean(dim=-1)
 
     return spa
+
+
+def p_value_matrices(
+    human: Tensor, metric: Tensor, *, permutations: int = PERMUTATIONS, seed: int = SEED
+) -> tuple[Tensor, Tensor]:
+    """Return the p-values that SPA compares: system i is better than system j.
+
+    SPA is 1 minus the mean of their absolute differences.
+
+    Args:
+        human: Human scores [S,N]; NaN where there is no score.
+        metric: Metric scores [S,N].
+        permutations: Number of random sign changes K; 0: the normal approximation.
+        seed: Seed of the random numbers.
+
+    Returns:
+        p-values by human scores and by the metric, float64 [S,S]; NaN except for i < j of two
+        systems that have scores of the same segment.
+
+    >>> human = torch.tensor([[1.0, 2, 3, 2], [2, 3, 3, 4]])
+    >>> p_value_matrices(human, human, permutations=0)[0].isnan().tolist()
+    [[True, False], [True, True]]
+    """
+    mask = ~(human.isnan() | metric.isnan())
+    signs = signs_for(human, permutations, seed)
+    i, j = torch.triu_indices(len(human), len(human), offset=1)
+    compared = (mask[i] & mask[j]).any(dim=-1)
+    i, j, found = i[compared], j[compared], []
+    for side in (human, metric):
+        p = pair_p_values(side.masked_fill(~mask, 0.0), mask, signs)[compared]
+        found.append(torch.full((len(human),) * 2, torch.nan, dtype=torch.float64))
+        found[-1][i, j] = p
+    return found[0], found[1]

@@ -9,7 +9,13 @@ import torch
 
 from tensormt import metaeval
 from tensormt.errors import TensorMTError
-from tensormt.metaeval.spa import pair_p_values, random_signs, spa_resampled
+from tensormt.metaeval.spa import (
+    p_value_matrices,
+    pair_p_values,
+    random_signs,
+    soft_pairwise_accuracy,
+    spa_resampled,
+)
 
 NAN = float("nan")
 
@@ -194,3 +200,16 @@ def test_draws_equal_tables_with_copies(permutations):
     same = spa_resampled(human, metric, None, once, permutations=permutations)
     value = metaeval.soft_pairwise_accuracy(human, metric, permutations=permutations)
     assert float(same[0]) == pytest.approx(float(value), abs=1e-12)
+
+
+@pytest.mark.parametrize("permutations", [0, 60])
+def test_matrices_of_p_values_are_those_of_spa(permutations):
+    random = torch.Generator().manual_seed(2)
+    human, metric = torch.randn(2, 5, 30, generator=random, dtype=torch.float64)
+    human[1, 4:9] = human[3] = torch.nan
+    metric[0, 2] = torch.nan
+    sides = p_value_matrices(human, metric, permutations=permutations)
+    gaps = (sides[0] - sides[1]).abs()
+    assert int((~gaps.isnan()).sum()) == 6  # pairs of the four systems with scores
+    expected = soft_pairwise_accuracy(human, metric, permutations=permutations)
+    assert 1 - gaps.nanmean() == pytest.approx(float(expected), abs=1e-12)
