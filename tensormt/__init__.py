@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from tensormt.combined import Mean, Queen
     from tensormt.contextual import BERTScore
     from tensormt.edit import CER, PER, TER, WER
-    from tensormt.ngram import BLEU, BM, BMA, NIST, NM, ChrF, OffTarget
+    from tensormt.nbest import diversity, rerank
+    from tensormt.ngram import BLEU, BM, BMA, NIST, NM, ChrF, Copied, OffTarget
     from tensormt.ngram.frequencies import Frequencies
     from tensormt.ngram.references import References
     from tensormt.parser import Parser
@@ -45,6 +46,7 @@ __all__ = [
     "WER",
     "BERTScore",
     "ChrF",
+    "Copied",
     "Frequencies",
     "Mean",
     "OffTarget",
@@ -59,11 +61,13 @@ __all__ = [
     "TreeBatch",
     "__version__",
     "compare",
+    "diversity",
     "explain",
     "metaeval",
     "parse",
     "qarla",
     "report",
+    "rerank",
     "score",
 ]
 
@@ -73,7 +77,8 @@ _NAMES = {
     "comparison": "compare",
     "contextual": "BERTScore",
     "edit": "CER PER TER WER",
-    "ngram": "BLEU BM BMA NIST NM ChrF OffTarget",
+    "nbest": "diversity rerank",
+    "ngram": "BLEU BM BMA NIST NM ChrF Copied OffTarget",
     "ngram.frequencies": "Frequencies",
     "ngram.references": "References",
     "rouge": "ROUGE",

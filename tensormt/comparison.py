@@ -217,6 +217,7 @@ def compare(
     trees: bool | tuple[Mapping[str, Lines], Sequence[Lines]] = False,
     data: Any = None,
     rows: bool = False,
+    sources: Any = None,
     test: str = "bs",
     all_pairs: bool = False,
     samples: int | None = None,
@@ -238,6 +239,7 @@ def compare(
         data: A data frame or dictionary of columns; hyps and refs then name its columns, as for
             `score`.
         rows: Whether refs are given by segment: `refs[i][k]` is reference k of segment i.
+        sources: The source text of each segment, for metrics that read it (`copied`).
         test: "bs" (paired bootstrap) or "ar" (approximate randomization).
         all_pairs: Compare every system with every other one.
         samples: Number of resamples; None: 10,000, more for many systems, fewer for many segments
@@ -263,7 +265,7 @@ def compare(
     >>> result.comparisons[0].verdict, result.to_frame().num_columns
     ('better', 18)
     """
-    segments = read_segments(hyps, refs, data=data, rows=rows)
+    segments = read_segments(hyps, refs, sources=sources, data=data, rows=rows)
     check_systems(segments.systems)
     if baseline is not None and baseline not in segments.outputs:
         raise TensorMTError(

@@ -163,7 +163,18 @@ class Evaluator:
         return self.with_metrics(fitted)
 
     def prepare(self, segments: Segments, device: torch.device | None = None) -> PreparedTexts:
-        """Return the texts of segments, ready for any metric, on the device or another one."""
+        """Return the texts of segments, ready for any metric, on the device or another one.
+
+        Raises:
+            TensorMTError: If a metric reads the source, and the segments have none.
+        """
+        if segments.sources is None:
+            for name, metric in self._metrics.items():
+                if metric.reads.uses_sources:
+                    raise TensorMTError(
+                        f"{name} compares with the source text, which is not given: pass sources",
+                        options="src",
+                    )
         return PreparedTexts(segments, self._trees, device or self._device)
 
     def evaluate(self, segments: Segments, texts: PreparedTexts | None = None) -> Statistics:

@@ -3,6 +3,7 @@
     Tokens("13a", lowercase=False)      a TokenBatch; the metric itself compares in lower case
     Trees("constituency")               a TreeBatch of bracketed trees
     Trees("dependency")                 a TreeBatch of either kind; head rules convert constituents
+    SourceTokens("13a")                 a SourceBatch: tokens of a hypothesis and of its source
     Contextual("minilm", layer=5)       a VectorBatch of an encoder's contextual vectors
     CompositeInput((…, …))              a CompositeBatch: the same segments in each of these forms
 
@@ -34,6 +35,8 @@ __all__ = [
     "CompositeReferences",
     "Contextual",
     "Input",
+    "SourceBatch",
+    "SourceTokens",
     "Tokens",
     "Trees",
 ]
@@ -44,6 +47,7 @@ class Input(ABC):
 
     uses_trees: bool = False
     uses_encoder: bool = False
+    uses_sources: bool = False
 
     @property
     def word_tokenizer(self) -> str | None:
@@ -135,6 +139,34 @@ class Tokens(Input):
     def sides(self, texts: PreparedTexts, hyps: int) -> tuple[list[Any], Any]:
         """Return hypotheses, and References that are prepared once for all systems."""
         return self.batches(texts)[:hyps], texts.token_references(*self._cut(texts), hyps)
+
+
+@dataclass(frozen=True)
+class SourceTokens(Tokens):
+    """Tokens of a tokeniser, those of hypotheses together with those of their sources."""
+
+    uses_sources = True
+
+    def check(self, metric: str, batch: Any) -> None:
+        """Raise unless the batch holds tokens, with or without those of the source."""
+        for part in (batch.text, batch.source) if isinstance(batch, SourceBatch) else (batch,):
+            super().check(metric, part)
+
+    def empty(self) -> Any:
+        """Return a batch without segments."""
+        return SourceBatch(super().empty(), super().empty())
+
+    def unique(self, texts: PreparedTexts) -> TokenBatch:
+        """Raise: a text has a source only as the output of a segment."""
+        raise TensorMTError(
+            "a metric that reads the source compares outputs with references, not any two texts"
+        )
+
+    def sides(self, texts: PreparedTexts, hyps: int) -> tuple[list[Any], Any]:
+        """Return hypotheses with their sources, and references."""
+        own, refs = super().sides(texts, hyps)
+        source = texts.source_tokens(*self._cut(texts))
+        return [SourceBatch(hyp, source) for hyp in own], refs
 
 
 @dataclass(frozen=True)
@@ -265,6 +297,11 @@ class CompositeInput(Input):
         """Whether a member reads contextual vectors."""
         return any(part.uses_encoder for part in self.parts)
 
+    @property
+    def uses_sources(self) -> bool:  # type: ignore[override]
+        """Whether a member reads the source."""
+        return any(part.uses_sources for part in self.parts)
+
     def load(self, device: torch.device) -> None:
         """Load what the members read with."""
         for part in self.parts:
@@ -293,6 +330,45 @@ class CompositeInput(Input):
         sides = [part.sides(texts, hyps) for part in self.parts]
         own = [CompositeBatch(stream) for stream in zip(*(hyp for hyp, _ in sides), strict=True)]
         return own, CompositeReferences(refs for _, refs in sides)
+
+
+@dataclass(frozen=True)
+class SourceBatch:
+    """Hypotheses with their sources.
+
+    Args:
+        text: Tokens of B hypotheses.
+        source: Tokens of their B sources.
+
+    Raises:
+        TensorMTError: If the numbers of segments differ.
+    """
+
+    text: TokenBatch
+    source: TokenBatch
+
+    def __post_init__(self) -> None:
+        if len(self.text) != len(self.source):
+            raise TensorMTError(
+                f"{len(self.text)} hypotheses, {len(self.source)} sources: they must align one to "
+                "one"
+            )
+
+    def __len__(self) -> int:
+        return len(self.text)
+
+    def __getitem__(self, index: Any) -> SourceBatch:
+        return SourceBatch(self.text[index], self.source[index])
+
+    @property
+    def device(self) -> torch.device:
+        """The device of the tensors."""
+        return self.text.device
+
+    @property
+    def lengths(self) -> Tensor:
+        """Lengths of the hypotheses, int64 [B]."""
+        return self.text.lengths
 
 
 class CompositeBatch:
@@ -339,7 +415,8 @@ def is_batch(value: Any) -> bool:
     from tensormt.trees.batch import TreeBatch
     from tensormt.vectors.batch import VectorBatch
 
-    return isinstance(value, TokenBatch | TreeBatch | VectorBatch | CompositeBatch)
+    kinds = TokenBatch | TreeBatch | VectorBatch | CompositeBatch | SourceBatch
+    return isinstance(value, kinds)
 
 
 def member_batch(batch: Any, number: int) -> Any:
@@ -365,5 +442,6 @@ def _kind(batch: Any) -> str:
         TreeBatch: "a batch of trees",
         VectorBatch: "a batch of vectors",
         CompositeBatch: "a composite batch",
+        SourceBatch: "hypotheses with their sources",
     }
     return names.get(type(batch), f"{type(batch).__name__}")

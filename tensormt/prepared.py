@@ -99,6 +99,16 @@ class PreparedTexts:
             lambda: References(self.token_batches(tokenize, lowercase)[hyps:]),
         )
 
+    def source_tokens(self, tokenize: str, lowercase: bool) -> TokenBatch:
+        """Return the tokens of the source text of each segment, none where it is missing."""
+        lines = [text or "" for text in self.segments.sources or [""] * len(self.segments)]
+        if lone_surrogate("".join(lines)):
+            self._refuse([lines])
+        return self._once(
+            ("sources", tokenize, lowercase),
+            lambda: TokenBatch.from_text(lines, tokenize, lowercase).to(self.device),
+        )
+
     def tree_batches(self) -> list[TreeBatch]:
         """Return the trees of every stream."""
         if not self._parses:

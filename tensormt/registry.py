@@ -54,6 +54,7 @@ METRICS = {
     "per": "tensormt.edit.wer:PER",
     "rouge": "tensormt.rouge.rouge:ROUGE",
     "offtarget": "tensormt.ngram.offtarget:OffTarget",
+    "copied": "tensormt.ngram.copied:Copied",
     "bertscore": "tensormt.contextual.bertscore:BERTScore",
     "stm": "tensormt.syntax.stm:STM",
     "tkm": "tensormt.syntax.tkm:TKM",

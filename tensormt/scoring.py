@@ -41,6 +41,7 @@ def score(  # type: ignore[overload-overlap]  # a mapping of names is an iterabl
     lang: str | None = ...,
     trees: bool | tuple[Mapping[str, Lines], Sequence[Lines]] = ...,
     docs: Iterable[Any] | None = ...,
+    sources: Iterable[str | None] | None = ...,
     data: Any = ...,
     rows: bool = ...,
 ) -> Results: ...
@@ -57,6 +58,7 @@ def score(
     lang: str | None = ...,
     trees: bool | tuple[Lines, Sequence[Lines]] = ...,
     docs: Iterable[Any] | None = ...,
+    sources: Iterable[str | None] | None = ...,
     data: Any = ...,
     rows: bool = ...,
 ) -> Result: ...
@@ -72,6 +74,7 @@ def score(
     lang: str | None = None,
     trees: bool | tuple[Any, Sequence[Lines]] = False,
     docs: Any = None,
+    sources: Any = None,
     data: Any = None,
     rows: bool = False,
 ) -> Result | Results:
@@ -92,9 +95,10 @@ def score(
             beside the text, each bracketings or a TreeBatch; of several systems, the trees of hyps
             are {system: trees}.
         docs: A document id for each segment.
-        data: A data frame, Arrow table, dataset or dictionary of columns; hyps, refs and docs are
-            then names of columns: hyps one name, or {system: name}; refs one name or several. A
-            column of lists has all references of a segment.
+        sources: The source text of each segment, for metrics that read it (`copied`).
+        data: A data frame, Arrow table, dataset or dictionary of columns; hyps, refs, docs and
+            sources are then names of columns: hyps one name, or {system: name}; refs one name or
+            several. A column of lists has all references of a segment.
         rows: Whether refs are given by segment: `refs[i][k]` is reference k of segment i.
 
     Returns:
@@ -112,7 +116,7 @@ def score(
     A       100.00
     B         6.25
     """
-    segments = read_segments(hyps, refs, docs, data=data, rows=rows)
+    segments = read_segments(hyps, refs, docs, sources, data=data, rows=rows)
     source = read_trees(trees, segments, parser)
     evaluator = Evaluator(metrics, source, device, lang).fit(segments)
     totals, parts = Totals(), []
@@ -137,7 +141,13 @@ def score(
 
 
 def read_segments(
-    hyps: Any, refs: Any, docs: Any = None, *, data: Any = None, rows: bool = False
+    hyps: Any,
+    refs: Any,
+    docs: Any = None,
+    sources: Any = None,
+    *,
+    data: Any = None,
+    rows: bool = False,
 ) -> Segments:
     """Return the segments of arguments as `score` takes them; a single system is called "".
 
@@ -148,7 +158,9 @@ def read_segments(
     """
     rows = boolean(rows, "rows")
     if data is not None:
-        hyps, refs, docs, rows = _columns(data, hyps, refs, docs, rows)
+        hyps, refs, rows = _columns(data, hyps, refs, rows)
+        docs = None if docs is None else as_column(data, docs, "docs")
+        sources = None if sources is None else as_column(data, sources, "sources")
     if isinstance(hyps, Mapping):
         if not hyps:
             raise TensorMTError("hyps has no system: give {system: list of segments}")
@@ -173,10 +185,15 @@ def read_segments(
     given: dict[str, list[str | None]] = {
         name: [line or "" for line in lines] for name, lines in outputs.items()
     }
-    return Segments(given, streams, None if docs is None else as_names(docs, "docs"))
+    return Segments(
+        given,
+        streams,
+        None if docs is None else as_names(docs, "docs"),
+        sources=None if sources is None else as_lines(sources, "sources"),
+    )
 
 
-def _columns(data: Any, hyps: Any, refs: Any, docs: Any, rows: bool) -> tuple[Any, Any, Any, bool]:
+def _columns(data: Any, hyps: Any, refs: Any, rows: bool) -> tuple[Any, Any, bool]:
     """The columns that are named, and whether the references are given by segment."""
     outputs: Any
     if isinstance(hyps, Mapping):
@@ -189,8 +206,7 @@ def _columns(data: Any, hyps: Any, refs: Any, docs: Any, rows: bool) -> tuple[An
         found, rows = [value or [] for value in found[0]], True
     elif rows:
         raise TensorMTError("refs by segment are one column of lists: name that column alone")
-    ids = None if docs is None else as_column(data, docs, "docs")
-    return outputs, found, ids, rows
+    return outputs, found, rows
 
 
 def read_trees(trees: Any, segments: Segments, parser: Any) -> Any:

@@ -78,6 +78,8 @@ class Segments:
         sizes |= {f"reference {k}": len(lines) for k, lines in enumerate(self.references, 1)}
         if self.documents is not None:
             sizes["the list of documents"] = len(self.documents)
+        if self.sources is not None:
+            sizes["the list of sources"] = len(self.sources)
         check_sizes(sizes)
         if self.numbers is None:
             object.__setattr__(self, "numbers", range(len(self)))

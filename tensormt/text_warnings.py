@@ -3,6 +3,7 @@
 - Outputs that are empty or much shorter than their references, where a metric does not see that.
 - Outputs and references in different Unicode normal forms (é as one character or as two), which do
   not match.
+- Segments without a source text, where a metric reads it.
 - Text that seems to be tokenised already: most lines end in a period with a space before it, as
   sacrebleu looks for it.
 """
@@ -37,6 +38,8 @@ class TextWarnings:
             name for name, metric in metrics.items() if not metric.penalizes_short_output
         ]
         self._tokenizes = any(getattr(m, "tokenize", None) != "none" for m in metrics.values())
+        self._sourced = [name for name, m in metrics.items() if m.reads.uses_sources]
+        self._segments = self._no_source = 0
         self._outputs = self._short = self._tokenized = 0
         self._references = self._decomposed = self._decomposed_references = 0
 
@@ -52,6 +55,9 @@ class TextWarnings:
         self._decomposed_references += _decomposed(references)
         if self._unpenalized:
             self._short += segments.short_outputs()
+        if self._sourced:
+            self._segments += len(segments)
+            self._no_source += sum(not (text or "").strip() for text in segments.sources or ())
 
     def warn(self) -> None:
         """Warn of what was found."""
@@ -60,6 +66,12 @@ class TextWarnings:
                 f"{self._short:,} of {self._outputs:,} outputs are empty or less than half as long "
                 f"as their references, which {', '.join(self._unpenalized)} cannot see: put "
                 "a metric such as BLEU beside it (STM, HWCM and DSTM also have balance=f1)",
+                stacklevel=3,
+            )
+        if self._no_source:
+            warnings.warn(
+                f"{self._no_source:,} of {self._segments:,} segments have no source text: nothing "
+                f"in them counts as copied for {', '.join(self._sourced)}",
                 stacklevel=3,
             )
         ours = self._decomposed / max(self._outputs, 1)

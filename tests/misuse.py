@@ -283,6 +283,8 @@ def calls():
     add("TER", tm.TER, kinds, **ter)
     add("WER", tm.WER, kinds, **text)
     add("PER", tm.PER, kinds, **text)
+    copied = {"borrowed": "flag", "tokenize": "name", "lowercase": "flag"}
+    add("Copied", tm.Copied, copied, borrowed=True, tokenize="13a", lowercase=True)
     add("OffTarget", tm.OffTarget, {"borrowed": "flag"}, borrowed=True)
     bert = {"encoder": "any", "layer": "any", "threshold": "any", "matching": "name"}
     bert |= {"units": "name", "balance": "name", "idf": "flag", "trusted": "flag"}
@@ -422,6 +424,40 @@ def calls():
         hyp=HYP,
         refs=[REF],
         device="cpu",
+    )
+    add(
+        "rerank",
+        tm.rerank,
+        {
+            "candidates": "words",
+            "metric": "metric name",
+            "device": "device",
+            "weights": "any",
+            "pairs": "order",
+        },
+        candidates=[HYP],
+        metric="bleu",
+        device="cpu",
+        weights=[[1.0] * len(HYP)],
+        pairs=10,
+    )
+    add(
+        "diversity",
+        tm.diversity,
+        {
+            "outputs": "words",
+            "metrics": "metric names",
+            "max_order": "order",
+            "device": "device",
+            "tokenize": "name",
+            "pairs": "order",
+        },
+        outputs=[HYP],
+        metrics=["bleu"],
+        max_order=2,
+        device="cpu",
+        tokenize="13a",
+        pairs=10,
     )
     add(
         "compare",

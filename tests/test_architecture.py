@@ -39,6 +39,7 @@ LAYERS = [
     ["metaeval"],
     ["qarla"],
     ["train"],
+    ["nbest"],
     ["integrations"],
     ["reporting", "scale"],
     ["command", "devcheck"],

@@ -33,6 +33,7 @@ PARSERS = (
     "checkpoint"
 )
 LANG = "language of the text, such as de: sets parser (ud), tokenizer and sentence splitter"
+SOURCE = "source text (default: src, where there is one); beside text files, a file of lines"
 FORMATS = ("text", "json", "tsv", "latex")
 _EXTENSIONS = re.compile(r"(?<=.)(\.txt)?(\.gz|\.bz2|\.xz|\.zst)?$")
 _MAX_CHUNK = 1_000_000  # largest value of --chunk
@@ -84,7 +85,7 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
         help="which --scores are error rates",
     )
     parser.add_argument("--docs", metavar="FILE", help="document id of every segment, one per line")
-    add_columns(parser).add_argument("--src", metavar="COLUMN", help="source text")
+    add_columns(parser)
     add_parsing(parser)
     parser.add_argument("--chunk", type=int, metavar="N", help="segments per batch")
 
@@ -104,6 +105,7 @@ def add_columns(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     )
     group.add_argument("--doc", metavar="COLUMN", help="document id")
     group.add_argument("--id", metavar="COLUMN", help="segment id, copied to files of scores")
+    group.add_argument("--src", metavar="COLUMN", help=SOURCE)
     return group
 
 
@@ -111,8 +113,17 @@ def columns(args: argparse.Namespace) -> Columns:
     """Return the columns that the arguments name."""
     from tensormt.data.row_columns import Columns
 
-    hyp, src = args.hyp or Columns().hyp, getattr(args, "src", None)
+    hyp, src = args.hyp or Columns().hyp, None if _source_file(args) else args.src
     return Columns(hyp, tuple(args.ref_columns), args.doc, args.id, src)
+
+
+def _source_file(args: argparse.Namespace) -> str | None:
+    """The file of source texts: what --src names beside text files, which have no columns."""
+    from tensormt.data.corpus import ROWS
+    from tensormt.data.files import suffix
+
+    rows = any(suffix(name) in ROWS for name in getattr(args, "input", [".jsonl"]))
+    return None if rows else args.src
 
 
 def add_metrics(parser: argparse.ArgumentParser, default: Sequence[str] = DEFAULT_METRICS) -> None:
@@ -260,11 +271,19 @@ def load(args: argparse.Namespace) -> CommandInputs:
         input, refs = ([spool.path(name) for name in names] for names in (args.input, args.refs))
         evaluator = make_evaluator(args, trees=_trees_as_text([*input, *refs]))
         corpus = open_corpus(
-            input, refs, args.docs, trees=True, segments=args.group, columns=columns(args)
+            input,
+            refs,
+            args.docs,
+            _source_file(args),
+            trees=True,
+            segments=args.group,
+            columns=columns(args),
         )
     else:
         evaluator = make_evaluator(args, progress=parsing)
-        corpus = open_corpus(args.input, args.refs, args.docs, columns=columns(args))
+        corpus = open_corpus(
+            args.input, args.refs, args.docs, _source_file(args), columns=columns(args)
+        )
     return make_inputs(args, corpus, evaluator, parsing)
 
 
@@ -329,7 +348,7 @@ def _trees_as_text(paths: list[str]) -> TreesAsText:
 
 def input_files(args: argparse.Namespace) -> list[str]:
     """Return the files that a run reads, which no output may overwrite."""
-    named = [*args.input, *args.refs, *([args.docs] if args.docs else []), args.group]
+    named = [*args.input, *args.refs, *filter(None, (args.docs, _source_file(args))), args.group]
     named += [path for spec in args.scores for path in spec.partition("=")[2].split(",")]
     return [name for name in (*named, args.parser) if name != "-"]
 

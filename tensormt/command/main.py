@@ -37,6 +37,8 @@ COMMANDS = {
     "qarla": ("qarla", "QUEEN, KING, JACK and the best set of metrics"),
     "report": ("report", "write an HTML report: where systems differ, what they match"),
     "explain": ("explain", "print what was matched in a segment"),
+    "rerank": ("rerank", "choose among candidates by minimum Bayes risk"),
+    "diversity": ("diversity", "self-BLEU, distinct-n, self-STM of several outputs"),
     "list": ("listing", "list the metrics with their options"),
 }
 

@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     source = files.Spool().path(args.file)
     total = files.count_lines(source)
     with ExitStack() as stack:
-        out = stack.enter_context(_output(args))
+        out = stack.enter_context(open_output(args.output, [args.file, args.parser]))
         if not 2 <= args.max_length <= MAX_LENGTH:
             raise TensorMTError(
                 f"--max-length {args.max_length}: expected an integer from 2 to {MAX_LENGTH}"
@@ -83,15 +83,20 @@ def run(args: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _output(args: argparse.Namespace) -> Iterator[IO[bytes]]:
-    """Open the output: standard output, a device or pipe, or a file that is replaced atomically."""
-    if args.output == "-":
+def open_output(name: str, inputs: Sequence[str]) -> Iterator[IO[bytes]]:
+    """Open the output: standard output, a device or pipe, or a file that is replaced atomically.
+
+    Args:
+        name: The file; `-`: standard output.
+        inputs: Files that are read, which the output must not replace.
+    """
+    if name == "-":
         yield sys.stdout.buffer
         return
-    path = Path(args.output)
+    path = Path(name)
     if atomic_write.is_stream(path):
         with files.open_stream(path) as out:
             yield out
         return
-    with atomic_write.atomic_file(atomic_write.output_path(path, [args.file, args.parser])) as out:
+    with atomic_write.atomic_file(atomic_write.output_path(path, inputs)) as out:
         yield out

@@ -104,6 +104,7 @@ def run(args: argparse.Namespace) -> int:
             refs=columns.refs,
             doc=columns.doc,
             id=columns.id,
+            src=columns.src,
             documents=args.documents,
             format=args.to,
             part=part,

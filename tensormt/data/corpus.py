@@ -70,6 +70,7 @@ class Corpus:
         refs: Sources of references.
         docs: Source of document ids; None: there are none.
         paths: All files, for `digest`.
+        sources: Source of the source texts; None: there are none.
     """
 
     def __init__(
@@ -78,6 +79,7 @@ class Corpus:
         refs: Sequence[Source],
         docs: Source | None = None,
         paths: Sequence[str] = (),
+        sources: Source | None = None,
     ) -> None:
         self._hyps, self._refs, self._docs = list(hyps), list(refs), docs
         self._paths = list(paths)
@@ -85,7 +87,7 @@ class Corpus:
         self.reference_count = sum(source.refs for source in refs)
         self.has_documents = docs is not None
         self._ids = next((s for s in hyps if s.columns is not None and s.columns.id), None)
-        self._sources = next((s for s in (*hyps, *refs) if s.has_sources), None)
+        self._sources = sources
 
     def __len__(self) -> int:
         return self._hyps[0].size
@@ -147,6 +149,7 @@ def open_corpus(
     hyps: Sequence[str],
     refs: Sequence[str],
     docs: str | None = None,
+    sources: str | None = None,
     *,
     trees: bool = False,
     segments: str = "sentence",
@@ -158,6 +161,7 @@ def open_corpus(
         hyps: Files of hypotheses, one per system; `-`: standard input.
         refs: Files of references; empty: the hypothesis files contain them.
         docs: File of document ids.
+        sources: File of source texts, one per line; rows and markup have their own.
         trees: Whether the files contain trees, which may span several lines (`.mrg`, CoNLL-U).
         segments: Which CoNLL-U sentences form a segment (`tensormt.data.tree_files`).
         columns: Names of the columns of rows (`tensormt.data.row_columns`).
@@ -166,7 +170,9 @@ def open_corpus(
         TensorMTError: If a file cannot be read, or files do not align.
     """
     spool = files.Spool()
-    names = [spool.path(name) for name in (*hyps, *refs, *([docs] if docs else []))]
+    more = {"doc": docs, "source": sources}
+    extra = {role: spool.path(name) for role, name in more.items() if name}
+    names = [*(spool.path(name) for name in (*hyps, *refs)), *extra.values()]
     markup: list[Markup] = []
     rule = segments if trees else ""
     wanted = columns or Columns()
@@ -183,10 +189,9 @@ def open_corpus(
         _source(name, "references", markup, rule, Columns(refs=wanted.refs))
         for name in names[len(hyps) : len(hyps) + len(refs)]
     ]
-    sources = [*own, *others]
-    if docs:
-        sources.append(_source(names[-1], "doc", markup))
-    check_sizes({source.name: source.size for source in sources}, "segments" if markup else "lines")
+    beside = [_source(path, role, markup) for role, path in extra.items()]
+    opened = [*own, *others, *beside]
+    check_sizes({source.name: source.size for source in opened}, "segments" if markup else "lines")
     if not own[0].size:
         raise TensorMTError(f"{own[0].name} contains no segment: expected at least one")
     seen: set[str] = set()
@@ -194,8 +199,9 @@ def open_corpus(
         if system in seen:
             raise TensorMTError(f"two systems are named {system!r}: rename one of the files")
         seen.add(system)
-    documents = next((source for source in reversed(sources) if source.docs), None)
-    return Corpus(own, others or _own_references(own), documents, names)
+    documents = next((source for source in reversed(opened) if source.docs), None)
+    texts = next((source for source in reversed(opened) if source.has_sources), None)
+    return Corpus(own, others or _own_references(own), documents, names, texts)
 
 
 def _own_references(sources: Sequence[Source]) -> list[Source]:
@@ -230,17 +236,18 @@ def _source(
     columns: Columns | None = None,
     refs: bool = True,
 ) -> Source:
-    """Open a file in a role (hypothesis, references, doc); markup is ordered as in the first file.
+    """Open a file in a role: hypothesis, references, doc or source.
 
-    `trees` is the rule of segments if the file contains trees; `refs` says whether the references
-    of rows are read.
+    Markup is ordered as in the first file; `trees` is the rule of segments if the file contains
+    trees; `refs` says whether the references of rows are read.
     """
     kind, name = files.suffix(path), files.display_name(path)
     if trees and tree_files.tree_format(path) != "brackets":
         items = tree_files.read_trees(path, trees)
         own = role == "hypothesis"
         return _memory_source(name, [name], [items] * own, [items] * (not own), None, len(items))
-    if role != "doc" and kind in MARKUP:
+    texts_only = role in ("doc", "source")
+    if not texts_only and kind in MARKUP:
         found = read_markup(path)
         found = found.ordered_as(markup[0]) if markup else found
         markup.append(found)
@@ -249,7 +256,7 @@ def _source(
         docs = [doc for doc, _ in found.places]
         texts = (list(systems.values()), list(others.values()), docs)
         return _memory_source(name, list(systems), *texts, len(found.places), found.sources)
-    if role != "doc" and kind in ROWS:
+    if not texts_only and kind in ROWS:
         return _row_source(path, name, role, columns or Columns(), refs)
 
     def blocks(start: int, size: int) -> Iterator[SourceBlock]:
@@ -259,21 +266,29 @@ def _source(
                 [part] if role == "hypothesis" else [],
                 [part] if role == "references" else [],
                 part if role == "doc" else None,
+                sources=part if role == "source" else None,
             )
 
     systems_of = [name] if role == "hypothesis" else []
     return Source(
-        name, systems_of, int(role == "references"), role == "doc", files.count_lines(path), blocks
+        name,
+        systems_of,
+        int(role == "references"),
+        role == "doc",
+        files.count_lines(path),
+        blocks,
+        has_sources=role == "source",
     )
 
 
 def _row_source(path: str, name: str, role: str, columns: Columns, refs: bool) -> Source:
     hyp = role == "hypothesis"
-    size, most, documents = 0, 0, False
+    size, most, documents, texts = 0, 0, False, False
     for row in read_rows(path, columns, hyp=hyp, refs=refs):
         size += 1
         most = max(most, len(row.refs))
         documents = documents or row.doc is not None
+        texts = texts or row.src is not None
 
     def blocks(start: int, size: int) -> Iterator[SourceBlock]:
         rest = islice(read_rows(path, columns, hyp=hyp, refs=refs), start, None)
@@ -290,7 +305,7 @@ def _row_source(path: str, name: str, role: str, columns: Columns, refs: bool) -
                 [row.src for row in part],
             )
 
-    return Source(name, [name], most, documents, size, blocks, columns, hyp and bool(columns.src))
+    return Source(name, [name], most, documents, size, blocks, columns, texts)
 
 
 def _memory_source(

@@ -17,7 +17,8 @@ from tensormt.data.row_columns import (
 )
 from tensormt.errors import TensorMTError
 
-_DOC = "doc"  # the column of documents, where no other is named
+# columns of documents and of source texts, where no others are named
+_DOC, _SRC = "doc", "src"
 
 
 def read_rows(
@@ -27,8 +28,8 @@ def read_rows(
 
     Args:
         path: File; its suffix gives the format.
-        columns: Names of columns (`tensormt.data.row_columns`); documents that are not named are
-            in the column `doc`, where there is one.
+        columns: Names of columns (`tensormt.data.row_columns`); documents and source texts that
+            are not named are in the columns `doc` and `src`, where there are such.
         hyp: Whether every row must have a hypothesis; otherwise it is not read.
         refs: Whether references are read.
 
@@ -37,7 +38,8 @@ def read_rows(
             line, and the columns that exist.
     """
     named = columns or Columns()
-    wanted = named._replace(doc=named.doc or _DOC)
+    without = named._replace(doc=named.doc or _DOC)
+    wanted = without._replace(src=named.src or _SRC)
     seen: dict[str, None] = {}
 
     def check(header: list[str], name: str) -> None:
@@ -45,7 +47,9 @@ def read_rows(
 
     for number, row in table_rows(path, check):
         where = f"{display_name(path)}, line {number}"
-        record = make_record(row, wanted, where, hyp=hyp, refs=refs)
+        # a column that was not named may hold something else
+        read = wanted if named.src or isinstance(row.get(_SRC), str) else without
+        record = make_record(row, read, where, hyp=hyp, refs=refs)
         if refs and not hyp and not record.refs:
             raise TensorMTError(
                 f"{where}: the row has no references: it has {', '.join(row)}; name their column",

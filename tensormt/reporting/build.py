@@ -35,7 +35,7 @@ from tensormt.reporting.tree_panel import segment_cards
 from tensormt.reporting.word_buckets import BUCKET_SAMPLES
 from tensormt.resampling import SEED, resamples
 from tensormt.scoring import read_trees
-from tensormt.segments import Segments, check_sizes
+from tensormt.segments import Segments
 from tensormt.stored_scores import StoredInput
 from tensormt.trees.batch import TreeBatch
 from tensormt.validation import file_name, integer, on_device, optional, string, tensor_of, validate
@@ -106,8 +106,6 @@ def report(
         human=_human(human or {}, len(lines), len(segments)),
         sources=None if sources is None else as_lines(sources, "sources"),
     )
-    if segments.sources is not None:
-        check_sizes({"the list of sources": len(segments.sources), "reference 1": len(segments)})
     evaluator = Evaluator(metrics, read_trees(trees, segments, parser), device)
     return build(collect(evaluator, segments), path, trees_for, title)
 

@@ -106,6 +106,7 @@ def score_files(
     refs: Sequence[str] = (),
     doc: str | None = None,
     id: str | None = None,
+    src: str | None = None,
     documents: bool = False,
     format: str = "parquet",
     part: tuple[int, int] = (1, 1),
@@ -136,6 +137,7 @@ def score_files(
             reference, reference1, …
         doc: Column of document ids, copied to the output.
         id: Column of segment ids, copied to the output.
+        src: Column of source texts, for metrics that read them (`copied`).
         documents: Whether document scores are computed.
         format: Format of the score files, "parquet" or "jsonl".
         part: (i, n): score every n-th shard, starting with the i-th (from 1).
@@ -171,7 +173,7 @@ def score_files(
     if not 1 <= part[0] <= part[1]:
         raise TensorMTError(f"part {part[0]}/{part[1]}: expected 1/n up to n/n")
     names = (metrics,) if isinstance(metrics, str) else tuple(dict.fromkeys(metrics))
-    columns = Columns(hyp, (refs,) if isinstance(refs, str) else tuple(refs), doc, id)
+    columns = Columns(hyp, (refs,) if isinstance(refs, str) else tuple(refs), doc, id, src)
     folder = os.fspath(out).rstrip("/")
     skip = on_error == "skip"
     job = Job(folder, names, columns, format, skip=skip, documents=documents, **options)

@@ -76,7 +76,7 @@ def estimate(job: Job, shards: Sequence[Shard]) -> Estimate:
 def _speed(job: Job, rows: list[Record]) -> float:
     """Rows per second, after a warm-up on the first rows, which also loads the parser."""
     evaluator, threads = job.evaluator(), torch.get_num_threads()
-    segments, warm = row_segments(rows), len(rows) // 10
+    segments, warm = row_segments(rows, job.columns), len(rows) // 10
     torch.set_num_threads(1)
     try:
         counting = time.perf_counter()

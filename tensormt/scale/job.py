@@ -116,6 +116,10 @@ class Job:
                 for metric in members:
                     metric.use_counts(table)
         for name, metric in named.items():
+            if metric.reads.uses_sources and self.columns.src is None:
+                raise TensorMTError(
+                    f"{name} compares with the source text: name its column", options="src"
+                )
             if metric.needs_fit and not metric.unfitted():
                 raise TensorMTError(
                     f"{name} weights units by all references, which are not counted over the rows "

@@ -23,7 +23,7 @@ from typing import Any
 import torch
 
 from tensormt.data.fsspec_io import atomic_upload
-from tensormt.data.row_columns import Record
+from tensormt.data.row_columns import Columns, Record
 from tensormt.data.shard_reader import InvalidRow, id_type, read_records
 from tensormt.data.shard_writer import ScoreFile
 from tensormt.data.shards import Shard, row_location
@@ -41,9 +41,13 @@ _MAX_ERRORS = 5  # messages about invalid rows in a footer
 Task = dict[str, Any]  # "do": score or count, "shard", "fingerprint", "targets"
 
 
-def row_segments(rows: list[Record]) -> Segments:
-    """Return the segments of rows, with one system of empty name."""
-    return Segments.from_rows({"": [row.hyp for row in rows]}, [row.refs for row in rows])
+def row_segments(rows: list[Record], columns: Columns) -> Segments:
+    """Return the segments of rows, with one system of empty name, and sources if they are named."""
+    return Segments.from_rows(
+        {"": [row.hyp for row in rows]},
+        [row.refs for row in rows],
+        sources=[row.src for row in rows] if columns.src else None,
+    )
 
 
 class Worker:
@@ -150,6 +154,9 @@ class Worker:
             return values
         return [None if value is None else str(value) for value in values]
 
+    def _evaluate(self, rows: list[Record]) -> Statistics:
+        return self.evaluator.evaluate(row_segments(rows, self.job.columns))
+
     def _statistics(
         self, shard: Shard, start: int, part: list[Record | InvalidRow]
     ) -> tuple[Statistics | None, dict[int, str]]:
@@ -161,7 +168,7 @@ class Worker:
         def score(some: list[int]) -> None:
             """Score rows; a row that cannot be scored is found by bisection."""
             try:
-                found.append(self.evaluator.evaluate(row_segments([rows[k] for k in some])))
+                found.append(self._evaluate([rows[k] for k in some]))
             except TensorMTError as error:
                 if len(some) > 1:
                     score(some[: len(some) // 2])

@@ -36,13 +36,14 @@ from tensormt.trees.sources import TreeSource
 TreeSourceLike = TreeSource | Parser | str | PathLike[str] | None
 
 
-def text_segments(texts: Any, refs: Any, data: Any = None) -> Segments:
+def text_segments(texts: Any, refs: Any, data: Any = None, sources: Any = None) -> Segments:
     """Return segments of one system: texts [n] with their references `[n][R]`.
 
     Args:
         texts: List, or column of numpy, pandas, polars or Arrow; None and NaN are empty texts.
         refs: List or column of lists, one for each text.
-        data: Table whose columns `texts` and `refs` name, as `tm.score` takes it.
+        data: Table whose columns `texts`, `refs` and `sources` name, as `tm.score` takes it.
+        sources: The source of each text; None: not given.
 
     Raises:
         TensorMTError: If a string is passed instead of a list, or numbers of rows differ.
@@ -51,7 +52,7 @@ def text_segments(texts: Any, refs: Any, data: Any = None) -> Segments:
     2
     """
     if data is not None:
-        return read_segments(texts, refs, data=data)
+        return read_segments(texts, refs, sources=sources, data=data)
     rows = [texts, refs] if isinstance(texts, str) else as_list(refs, "refs")
     if any(isinstance(row, str) for row in rows):
         raise TensorMTError("texts is a list of strings, refs a list of lists: got one string")
@@ -61,7 +62,8 @@ def text_segments(texts: Any, refs: Any, data: Any = None) -> Segments:
             f"{len(lines)} texts but references for {len(rows)}: pass one list of references per "
             "text"
         )
-    return read_segments(lines, [() if row is None else row for row in rows], rows=True)
+    given = [() if row is None else row for row in rows]
+    return read_segments(lines, given, sources=sources, rows=True)
 
 
 class TextReward:
@@ -99,7 +101,7 @@ class TextReward:
         default = trees is None or parser == "default"
         self._variant = "" if default else str(getattr(trees, "fingerprint", "parsed"))
 
-    def __call__(self, texts: Any, refs: Any, *, data: Any = None) -> Tensor:
+    def __call__(self, texts: Any, refs: Any, sources: Any = None, *, data: Any = None) -> Tensor:
         """Compute rewards float64 [n] of texts [n] with references `[n][R]`: segment scores.
 
         A reward rises with quality: an error rate counts as 1 - score / scale, but at least 0.
@@ -107,18 +109,19 @@ class TextReward:
         Args:
             texts: List, or column of numpy, pandas, polars or Arrow.
             refs: List or column of lists, one for each text.
-            data: Data frame, Arrow table, dataset or dictionary of columns; texts and refs are
-                then names of columns, refs one name or several, as in `tm.score`.
+            sources: The source of each text, for metrics that read it (`copied`).
+            data: Data frame, Arrow table, dataset or dictionary of columns; texts, refs and sources
+                are then names of columns, refs one name or several, as in `tm.score`.
 
         Raises:
             TensorMTError: If texts and references do not align.
         """
-        found = self._scores(texts, refs, data)
+        found = self._scores(texts, refs, sources, data)
         return found if self.metric.higher_is_better else self.metric.on_unit_scale(found)
 
-    def _scores(self, texts: Any, refs: Any, data: Any = None) -> Tensor:
+    def _scores(self, texts: Any, refs: Any, sources: Any = None, data: Any = None) -> Tensor:
         """Segment scores on the metric's own scale."""
-        segments = text_segments(texts, refs, data)
+        segments = text_segments(texts, refs, data, sources)
         outputs = segments.outputs[""]
         if not outputs:
             return torch.zeros(0, dtype=torch.float64, device=self.device)
@@ -261,7 +264,12 @@ class TextReward:
         )
 
     def grpo(
-        self, column: str = "references", *, name: str | None = None, scale: float = 1.0
+        self,
+        column: str = "references",
+        *,
+        source: str | None = None,
+        name: str | None = None,
+        scale: float = 1.0,
     ) -> GrpoReward:
         """Return a reward function for TRL's trainers; `.asynchronous()` returns an async one.
 
@@ -270,30 +278,40 @@ class TextReward:
         Args:
             column: Column of the data set with the reference of each prompt, or a list of them, as
                 text or messages; the reward of a row without references is None.
+            source: Column of the data set with the source text, for metrics that read it.
             name: Name in logs; None: made from the metric and the options.
             scale: Largest reward.
         """
-        return GrpoReward(self.metric, self._scores, column, name, scale, more=self._variant)
+        return GrpoReward(
+            self.metric, self._scores, column, name, scale, source=source, more=self._variant
+        )
 
-    def verl(self, *, scale: float = 1.0) -> VerlReward:
+    def verl(self, *, source: str | None = None, scale: float = 1.0) -> VerlReward:
         """Return `compute_score` for verl, which calls it for one sample at a time.
 
         Args:
+            source: Key of `extra_info` with the source text, for metrics that read it.
             scale: Largest reward.
         """
-        return VerlReward(self.metric, self._scores, scale)
+        return VerlReward(self.metric, self._scores, scale, source)
 
     def verl_async(
-        self, *, scale: float = 1.0, wait: float = 0.002, most: int = 1024
+        self,
+        *,
+        source: str | None = None,
+        scale: float = 1.0,
+        wait: float = 0.002,
+        most: int = 1024,
     ) -> Callable[..., Coroutine[Any, Any, float]]:
         """Return an `async` `compute_score` for verl, which scores concurrent samples as a batch.
 
         Args:
+            source: Key of `extra_info` with the source text, for metrics that read it.
             scale: Largest reward.
             wait: Seconds that a first sample waits for others.
             most: Largest batch.
         """
-        return VerlAsyncReward(self.verl(scale=scale), wait, most).compute_score
+        return VerlAsyncReward(self.verl(source=source, scale=scale), wait, most).compute_score
 
     def openrlhf(self, special: Any = None, *, scale: float = 1.0) -> OpenRLHFReward:
         """Return `reward_func` for OpenRLHF.

@@ -104,6 +104,7 @@ class TorchScore(Base):
         self,
         preds: str | Sequence[str] | TokenBatch | TreeBatch,
         target: str | Sequence[str | Sequence[str]] | Sequence[TokenBatch] | Sequence[TreeBatch],
+        sources: str | Sequence[str] | None = None,
     ) -> None:
         """Add segments.
 
@@ -111,6 +112,7 @@ class TorchScore(Base):
             preds: n texts, one text, or a batch of tokens or trees.
             target: References `[n][R]` or [n]; for one text, its reference or a list of them; for a
                 batch, R batches.
+            sources: The source of each text, for metrics that read it (`copied`).
 
         Raises:
             TensorMTError: If texts and references do not align.
@@ -118,6 +120,7 @@ class TorchScore(Base):
         others: Any = target
         if isinstance(preds, str):
             preds, others = [preds], [others]
+            sources = [sources] if isinstance(sources, str) else sources
         if not len(preds):
             return
         if isinstance(preds, TokenBatch | TreeBatch):
@@ -126,7 +129,8 @@ class TorchScore(Base):
             raise TensorMTError(f"{len(preds)} texts but one reference: pass one for each text")
         else:
             rows = [[row] if isinstance(row, str) else row for row in others]
-            texts = self.evaluator.prepare(text_segments(preds, rows), self.device)
+            segments = text_segments(preds, rows, sources=sources)
+            texts = self.evaluator.prepare(segments, self.device)
             (hyp,), refs = texts.sides(self.metric.reads)
         if self._keeps:
             self._keep(hyp, refs)
@@ -204,7 +208,7 @@ def _hashed(batch: TokenBatch) -> TokenBatch:
     return TokenBatch(tokens, batch.lengths, None, "ids")
 
 
-_DEFAULT = tuple(name for name in METRICS if name not in EXTRA)
+_DEFAULT = tuple(name for name in METRICS if name not in (*EXTRA, "copied"))
 
 
 def collection(
@@ -218,7 +222,8 @@ def collection(
     allow in names, become underscores: `tkm:decay=0.4` has the key `tkm:decay=0_4`.
 
     Args:
-        metrics: Metrics or their names; default: all metrics but those that need an extra.
+        metrics: Metrics or their names; default: all metrics but those that need an extra or
+            the source.
         parser: Source of trees for metrics on trees, as for `TextReward`.
         kwargs: Arguments of `torchmetrics.Metric`.
 

@@ -31,7 +31,7 @@ from tensormt.train.query_answer import QueryAnswer
 # arguments of TRL that are not columns of the data set
 _TRAINER = ("completion_ids", "trainer_state", "log_extra", "log_metric", "environments")
 
-Score = Callable[[Sequence[Any], Sequence[Sequence[Any]]], Tensor]
+Score = Callable[..., Tensor]  # of outputs [n], references [n][R], and sources [n] where named
 
 
 class _ScaledReward:
@@ -40,8 +40,13 @@ class _ScaledReward:
     def __init__(self, metric: Metric[Any], score: Score, scale: float) -> None:
         self.metric, self.score, self.scale = metric, score, scale
 
-    def rewards(self, outputs: Sequence[Any], refs: Sequence[Sequence[Any]]) -> list[float | None]:
-        """Compute rewards [n] of outputs [n] with references [n][R].
+    def rewards(
+        self,
+        outputs: Sequence[Any],
+        refs: Sequence[Sequence[Any]],
+        sources: Sequence[Any] | None = None,
+    ) -> list[float | None]:
+        """Compute rewards [n] of outputs [n] with references [n][R], and sources where needed.
 
         Raises:
             TensorMTError: If numbers of rows differ.
@@ -53,7 +58,8 @@ class _ScaledReward:
         present = [k for k, own in enumerate(refs) if own]
         found: list[float | None] = [None] * len(refs)
         if present:
-            some = self.score([outputs[k] for k in present], [refs[k] for k in present])
+            columns = [outputs, refs, *([] if sources is None else [sources])]
+            some = self.score(*([column[k] for k in present] for column in columns))
             rewards = self.scale * self.metric.on_unit_scale(some)
             for k, value in zip(present, rewards.tolist(), strict=True):
                 found[k] = value
@@ -69,6 +75,7 @@ class GrpoReward(_ScaledReward):
         column: Column of the data set with references.
         name: Name in logs; None: made from the metric and the options.
         scale: Largest reward.
+        source: Column of the data set with the source text; None: the metric does not read it.
         more: Part of the name that distinguishes variants, such as the parser.
         ids: Whether token ids are compared instead of text.
     """
@@ -81,11 +88,12 @@ class GrpoReward(_ScaledReward):
         name: str | None = None,
         scale: float = 1.0,
         *,
+        source: str | None = None,
         more: str = "",
         ids: bool = False,
     ) -> None:
         super().__init__(metric, score, scale)
-        self.column, self.ids = column, ids
+        self.column, self.source, self.ids = column, source, ids
         where = "" if column == "references" else column
         size = "" if scale == 1.0 else f"times {scale:g}"
         kind = "ids" if ids else ""
@@ -99,16 +107,19 @@ class GrpoReward(_ScaledReward):
         Raises:
             TensorMTError: If the column of references or the ids are missing.
         """
-        if self.column not in columns:
-            names = [k for k in columns if k not in _TRAINER]
-            raise TensorMTError(
-                f"the data set has no column {self.column!r} with references, it has "
-                f"{', '.join(names) or 'none'}: set the column in grpo(column)"
-            )
+        for column, what in ((self.column, "references"), (self.source, "source texts")):
+            if column is not None and column not in columns:
+                names = [k for k in columns if k not in _TRAINER]
+                raise TensorMTError(
+                    f"the data set has no column {column!r} with {what}, it has "
+                    f"{', '.join(names) or 'none'}: set the column in grpo(column, source=…)"
+                )
         rows = columns[self.column]
         if not self.ids:
             return self.rewards(
-                [completion_text(each) for each in completions], [*map(reference_texts, rows)]
+                [completion_text(each) for each in completions],
+                [*map(reference_texts, rows)],
+                None if self.source is None else columns[self.source],
             )
         if columns.get("completion_ids") is None:
             raise TensorMTError(
@@ -146,7 +157,20 @@ def _ids_or_text(row: Any) -> list[Any]:
 
 
 class VerlReward(_ScaledReward):
-    """`compute_score` of verl, for one sample or, in its legacy batch reward manager, for many."""
+    """`compute_score` of verl, for one sample or, in its legacy batch reward manager, for many.
+
+    Args:
+        metric: The metric.
+        score: Function from texts [n] and references [n][R] to scores [n].
+        scale: Largest reward.
+        source: Key of `extra_info` with the source text; None: the metric does not read it.
+    """
+
+    def __init__(
+        self, metric: Metric[Any], score: Score, scale: float = 1.0, source: str | None = None
+    ) -> None:
+        super().__init__(metric, score, scale)
+        self.source = source
 
     def __call__(
         self,
@@ -157,6 +181,7 @@ class VerlReward(_ScaledReward):
         *,
         solution_strs: Sequence[str] | None = None,
         ground_truths: Sequence[Any] | None = None,
+        extra_infos: Sequence[Any] | None = None,
         **more: Any,
     ) -> Any:
         """Compute the reward of a solution, or a list of rewards of a list of solutions.
@@ -168,18 +193,32 @@ class VerlReward(_ScaledReward):
         """
         texts = solution_str if solution_strs is None else solution_strs
         refs = ground_truth if solution_strs is None else ground_truths
+        infos = extra_info if solution_strs is None else extra_infos
         if texts is None:
             raise TensorMTError(
                 "verl passes neither solution_str nor solution_strs: expected the text of each "
                 "solution"
             )
         if isinstance(texts, str):
-            return self.several([texts], [refs])[0]
-        return self.several(texts, () if refs is None else refs)
+            return self.several([texts], [refs], [infos])[0]
+        return self.several(texts, () if refs is None else refs, infos)
 
-    def several(self, texts: Sequence[str], refs: Sequence[Any]) -> list[float]:
+    def several(
+        self, texts: Sequence[str], refs: Sequence[Any], infos: Sequence[Any] | None = None
+    ) -> list[float]:
         """Compute rewards [n] of n texts; a row without a reference has 0."""
-        found = self.rewards(as_lines(texts, "solution_strs"), [*map(reference_texts, refs)])
+        sources = None
+        if self.source is not None:
+            given = [None] * len(texts) if infos is None else infos
+            sources = [(info or {}).get(self.source) for info in given]
+            if any(source is None for source in sources):
+                raise TensorMTError(
+                    f"extra_info has no {self.source!r}, the source text that the metric reads: "
+                    "add it to the data set, or name another key in verl(source=…)"
+                )
+        found = self.rewards(
+            as_lines(texts, "solution_strs"), [*map(reference_texts, refs)], sources
+        )
         return [value or 0.0 for value in found]
 
 
@@ -204,7 +243,7 @@ class VerlAsyncReward:
         **more: Any,
     ) -> float:
         """Compute the reward of a solution, together with those of concurrent calls."""
-        found: float = await self._score(solution_str, ground_truth)
+        found: float = await self._score(solution_str, ground_truth, extra_info)
         return found
 
 

@@ -43,7 +43,7 @@ def test_errors_say_what_to_do(tmp_path):
     with pytest.raises(tm.TensorMTError, match="expected \\[3, 4\\]"):
         tm.report(HYPS, REFS, ["bleu"], tmp_path / "r.html", human={"f": torch.zeros(2, 2)})
     with pytest.raises(
-        tm.TensorMTError, match="reference 1 has 4 segments, the list of sources has 1"
+        tm.TensorMTError, match="the list of sources has 1 segments, hypothesis 'A' has 4"
     ):
         tm.report(HYPS, REFS, ["bleu"], tmp_path / "r.html", sources=["x"])
 

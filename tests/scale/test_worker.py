@@ -59,6 +59,6 @@ def test_the_program_reads_tasks_and_answers(tmp_path, task):
 
 
 def test_rows_are_segments_of_one_system():
-    found = row_segments([])
+    found = row_segments([], Columns())
     assert (len(found), found.systems) == (0, [""])
     assert isinstance(found, tm.segments.Segments)

@@ -19,7 +19,7 @@ from tensormt.segments import Segments
 from tensormt.train import torchmetrics_wrapper
 from tensormt.train.torchmetrics_wrapper import TorchScore, collection
 
-NAMES = [name for name in METRICS if name not in EXTRA]
+NAMES = [name for name in METRICS if name not in (*EXTRA, "copied")]
 SPECS = [*NAMES, "nist:info='segment'", "bm:weighting='zipf'", "stm:balance='f1'"]
 
 
