@@ -1,6 +1,7 @@
 """The package layout: imports point one way, and each concern stands in one place."""
 
 import ast
+import os
 import re
 import subprocess
 import sys
@@ -112,6 +113,27 @@ def test_import_is_light():
     code = f"import sys, tensormt; print([m for m in {heavy} if m in sys.modules])"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert result.stdout.strip() == "[]", result.stdout + result.stderr
+
+
+def test_measures_of_text_need_no_parser_libraries(tmp_path):
+    """What the documents say about a small install: none of supar's dependencies is needed."""
+    code = """
+import sys
+for name in ("supar", "nltk", "transformers", "stanza", "dill"):
+    sys.modules[name] = None  # as if it were not installed
+from tensormt.command.main import main
+files = "examples/ref1.txt examples/ref2.txt -i examples/sysA.txt examples/sysB.txt -q".split()
+assert main(["score", *files, "-m", "bleu", "chrf", "ter", "wer", "nist", "bm"]) == 0
+assert main(["compare", *files, "-m", "bleu", "chrf", "--samples", "100"]) == 0
+assert main(["score", *files, "-m", "stm"]) == 2
+"""
+    root, new = ROOT.parent, {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}  # no parses are kept
+    command = [sys.executable, "-c", code]
+    run = subprocess.run(command, cwd=root, capture_output=True, text=True, env=new)
+    assert run.returncode == 0, run.stderr
+    assert run.stderr.endswith(
+        "parsing and stems need nltk, and the parser supar: pip install nltk supar\n"
+    )
 
 
 def calls(path):

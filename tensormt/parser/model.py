@@ -46,6 +46,14 @@ ARGS = (
 )
 
 
+def _import_supar() -> None:
+    import_nltk()
+    try:
+        import supar  # noqa: F401
+    except ImportError:
+        raise TensorMTError("the parser needs supar: pip install supar") from None
+
+
 def _vocab(strings: list[str], unknown: int) -> Any:
     from supar.utils.vocab import Vocab
 
@@ -59,7 +67,7 @@ def build_constituency(settings: Settings, training: bool = False) -> Any:
         settings: Settings of the module docstring.
         training: Whether weights are initialized; otherwise they must be loaded.
     """
-    import_nltk()
+    _import_supar()
     from supar.models.const import CRFConstituencyModel
     from supar.parsers.const import CRFConstituencyParser
     from supar.utils import Config
@@ -94,7 +102,7 @@ def build_constituency(settings: Settings, training: bool = False) -> Any:
 
 def build_dependency(settings: Settings, training: bool = False) -> Any:
     """Build a supar BiaffineDependencyModel from settings, as `build_constituency`."""
-    import_nltk()
+    _import_supar()
     from supar.models.dep import BiaffineDependencyModel
 
     with nullcontext() if training else SkipInit():
@@ -114,7 +122,7 @@ def build_transformer(settings: Settings, encoder: Path) -> Any:
         settings: `args` (of supar's model), `labels` and `root`.
         encoder: Folder of the transformer and its tokenizer, as Hugging Face saves it.
     """
-    import_nltk()
+    _import_supar()
     from supar.models.const import CRFConstituencyModel
     from supar.parsers.const import CRFConstituencyParser
     from supar.utils import Config

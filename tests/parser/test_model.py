@@ -2,6 +2,8 @@
 
 import pickle
 
+import pickle
+
 import pytest
 import torch
 from supar import CRFConstituencyParser
@@ -110,3 +112,21 @@ def test_what_cannot_be_loaded_is_said(tmp_path):
     torch.save({"name": "vi-constituency", "args": {}}, path)
     with pytest.raises(TensorMTError, match="contains a supar 'vi-constituency' parser"):
         Parser.load(path, trusted=True)
+
+
+def test_a_checkpoint_of_supars_trainer(tmp_path, monkeypatch):
+    """supar's trainer ends in the error that torch ≥ 2.6 gives; its checkpoint opens here."""
+    path, parser = supar_parser(tmp_path, encoder="lstm", feat=["char"], **SIZES)
+    train = str(tmp_path / "train.ptb")
+    options = {"buckets": 1, "update_steps": 1, "workers": 0, "cache": False, "amp": False}
+    options |= {"lr": 2e-2, "mu": 0.9, "nu": 0.9, "eps": 1e-12, "weight_decay": 0, "decay": 0.75}
+    options |= {"decay_steps": 5000, "clip": 5.0, "mbr": True, "checkpoint": False}
+    options |= {"delete": {"TOP", "S1", ""}, "equal": {}, "path": str(path), "encoder": "lstm"}
+    path.unlink()
+    with pytest.raises(pickle.UnpicklingError, match="Weights only load failed"):
+        parser.train(train, train, train, epochs=15, patience=15, batch_size=50, **options)
+    ours = Parser.load(path, trusted=True, split=False).parse(WORDS).to_brackets()
+    load = torch.load
+    monkeypatch.setattr(torch, "load", lambda *a, **k: load(*a, **{**k, "weights_only": False}))
+    theirs = CRFConstituencyParser.load(str(path))
+    assert ours == [bracketing(t) for t in supar_predict(theirs, [list(w) for w in WORDS])]
