@@ -2,8 +2,6 @@
 
 import pickle
 
-import pickle
-
 import pytest
 import torch
 from supar import CRFConstituencyParser
