@@ -14,6 +14,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, NamedTuple
 
 import torch
@@ -131,10 +132,9 @@ def _among(ids: Tensor, wanted: Collection[int]) -> Tensor:
     """Whether each id is among the wanted ones, bool of the shape of the ids."""
     if len(wanted) > _FEW:
         return torch.isin(ids, torch.tensor(list(wanted), dtype=torch.int64, device=ids.device))
-    found = torch.zeros_like(ids, dtype=torch.bool)
-    for k in wanted:
-        found = found | (ids == k)
-    return found
+    if not wanted:
+        return torch.zeros_like(ids, dtype=torch.bool)
+    return reduce(torch.logical_or, [ids == k for k in wanted])
 
 
 def _to_front(ids: Tensor, kept: Tensor, number: Tensor) -> Tensor:

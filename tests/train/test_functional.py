@@ -1,12 +1,13 @@
 """Metrics on token ids: the numbers of the text path, for whole segments and for all prefixes."""
 
+import json
 import random
 import warnings
 from unittest.mock import patch
 
 import pytest
 import torch
-from fake_cuda import DeviceTensor, FakeCuda, to_host
+from fake_cuda import DeviceTensor, FakeCuda, run_python, to_host
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -224,6 +225,22 @@ def test_compiled_code_gives_the_same_scores(number):
     with patch("torch._inductor.config.cpp.simdlen", 256):
         found = torch.compile(scores, fullgraph=True)(samples, refs)
     torch.testing.assert_close(found, expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.heavy(needs="triton")
+def test_compiled_for_a_device(tmp_path):
+    """One graph, a few kernels, no synchronisation; every kernel compiles (offline_inductor.py)."""
+    code = (
+        f"from pathlib import Path; import offline_inductor as o; o.main(Path({str(tmp_path)!r}))"
+    )
+    shown = run_python(code, 600, TRITON_CACHE_DIR=str(tmp_path / "cache"))
+    found = json.loads(shown.splitlines()[-1])
+    assert sorted(found) == ["BLEU", "BM", "NIST", "chrF"]
+    assert found["BLEU"]["kernels"] + found["BLEU"]["calls"] <= 25, found
+    for counts in found.values():
+        assert counts["syncs"] == 0
+        assert counts["calls"] <= 2, "operations that inductor leaves to torch: scatter, twice"
+        assert 10 <= counts["kernels"] <= 45, found
 
 
 @pytest.mark.parametrize("dtype", [torch.int16, torch.int32, torch.int64])
