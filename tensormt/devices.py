@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import torch
+from typing import TYPE_CHECKING, Any
 
 from tensormt.errors import TensorMTError
 from tensormt.options import describe
+
+if TYPE_CHECKING:
+    import torch
 
 
 def resolve_device(device: Any = None) -> torch.device:
@@ -22,6 +23,8 @@ def resolve_device(device: Any = None) -> torch.device:
     >>> resolve_device()
     device(type='cpu')
     """
+    import torch
+
     if isinstance(device, str) and device == "auto":
         device = "cuda" if torch.cuda.is_available() else "cpu"
     try:

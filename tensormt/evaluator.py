@@ -13,26 +13,32 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
+from importlib import import_module
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import torch
-from torch import Tensor
+import numpy as np
 
 from tensormt.data.coercion import as_list
 from tensormt.data.corpus import Corpus
 from tensormt.devices import resolve_device
 from tensormt.errors import SegmentError, TensorMTError
-from tensormt.explanation import Explanation
 from tensormt.metric import Metric, join_signature
 from tensormt.parser.language_check import check_code
 from tensormt.parser.tree_source import tree_source
+from tensormt.plain import MAX_SEGMENTS, limit
 from tensormt.prepared import PreparedTexts
 from tensormt.registry import make, split_specs
 from tensormt.segments import Segments
 from tensormt.statistics import Statistics
 from tensormt.text_warnings import TextWarnings
 from tensormt.trees.sources import GIVEN
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
+    from tensormt.explanation import Explanation
 
 __all__ = ["CHUNK", "Evaluator", "named_metrics"]
 
@@ -107,13 +113,17 @@ class Evaluator:
         named = named_metrics(metrics, lang)
         self._metrics = named
         self._lang = lang
-        self._device = resolve_device(device)
-        self._trees = tree_source(trees, self._device, lang, needed=self.reads_trees)
+        # these exist everywhere; torch, which knows about others, is imported when it is needed
+        usual = device is None or (isinstance(device, str) and device in ("auto", "cpu"))
+        self._device = device if usual else resolve_device(device)
+        where = self.device if self.reads_trees else None
+        self._trees = tree_source(trees, where, lang, needed=self.reads_trees)
         if self.reads_trees and self._trees is None:
             name = next(metric.name for metric in named.values() if metric.reads_trees)
             raise TensorMTError(f"{name} compares trees: name a parser, for example 'default'")
         for metric in named.values():
-            metric.reads.load(self._device)
+            if metric.reads.uses_encoder:
+                metric.reads.load(self.device)
 
     @property
     def metrics(self) -> Mapping[str, Metric[Any]]:
@@ -128,7 +138,7 @@ class Evaluator:
     @property
     def device(self) -> torch.device:
         """The device of the tensors."""
-        return self._device
+        return resolve_device(self._device)
 
     @property
     def reads_trees(self) -> bool:
@@ -188,8 +198,8 @@ class Evaluator:
             TensorMTError: If a segment cannot be scored; the message has its number.
         """
         texts = texts or self.prepare(segments)
-        tables: dict[str, Tensor] = {}
-        present = torch.from_numpy(segments.present)
+        tables: dict[str, np.ndarray] = {}
+        present = segments.present
         for names in self._groups():
             first, *others = [self._metrics[name] for name in names]
             with _numbered(segments):
@@ -198,13 +208,13 @@ class Evaluator:
                 # of a few segments is computed as all others are
                 batched = None if first.integer else True
                 rows = [
-                    first.statistics_with(others, hyp, refs)
+                    first.rows_with(others, hyp, refs)
                     if others
-                    else [first.statistics(hyp, refs, batched=batched)]
+                    else [first.rows(hyp, refs, batched)]
                     for hyp in hyps
                 ]
             for name, by_system in zip(names, zip(*rows, strict=True), strict=True):
-                tables[name] = torch.stack([table.cpu() for table in by_system])
+                tables[name] = np.stack([_on_host(table) for table in by_system])
         if not bool(present.all()):
             tables = {name: table * present[..., None] for name, table in tables.items()}
         ordered = {name: tables[name] for name in self._metrics if name in tables}
@@ -215,6 +225,8 @@ class Evaluator:
 
         An output that is None is scored as an empty text.
         """
+        import torch
+
         texts, scores = self.prepare(segments), {}
         for name, metric in self._metrics.items():
             with _numbered(segments):
@@ -230,11 +242,18 @@ class Evaluator:
         At the end there is a warning for what may make the scores misleading
         (`tensormt.text_warnings`).
         """
+        self._import_engine(corpus)
         seen = TextWarnings(self._metrics)
         for segments in corpus.chunks(size or self.chunk_size, start):
             seen.add(segments)
             yield segments, self.evaluate(segments)
         seen.warn()
+
+    def _import_engine(self, corpus: Corpus | Segments) -> None:
+        """Import torch unless the plain path is faster for the whole corpus than the import."""
+        few = len(corpus) * len(corpus.systems) <= limit(MAX_SEGMENTS)
+        if not few or not all(metric.has_plain_path for metric in self._metrics.values()):
+            import_module("torch")
 
     def explain(self, texts: PreparedTexts, metric: str) -> list[Explanation]:
         """Say what a metric matched, for each system.
@@ -291,6 +310,11 @@ class Evaluator:
 
     def __repr__(self) -> str:
         return f"Evaluator({', '.join(self._metrics)})"
+
+
+def _on_host(rows: Any) -> np.ndarray:
+    """Statistics of either path as an array of numpy."""
+    return rows if isinstance(rows, np.ndarray) else rows.cpu().numpy()
 
 
 class _numbered:

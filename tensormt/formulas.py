@@ -18,9 +18,11 @@ import math
 import sys
 from collections.abc import Callable
 from itertools import accumulate
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+
+A = TypeVar("A", bound=Any)  # an array of torch or numpy
 
 
 def namespace(array: Any) -> Any:
@@ -34,6 +36,25 @@ def as_float64(array: Any) -> Any:
     if isinstance(array, list | int | float):
         return array
     return array.astype(np.float64) if isinstance(array, np.ndarray) else array.double()
+
+
+def is_float(array: Any) -> bool:
+    """Whether an array holds floating-point numbers."""
+    if isinstance(array, np.ndarray):
+        return np.issubdtype(array.dtype, np.floating)
+    return bool(array.is_floating_point())
+
+
+def round_for_ties(values: A) -> A:
+    """Round float values [...] to 40 significant bits, about twelve digits, at any scale.
+
+    Mathematically equal scores may differ in the last bits, depending on the order of summation;
+    such differences must not break ties.
+    """
+    xp = namespace(values)
+    mantissa, exponent = xp.frexp(values)
+    rounded: A = xp.ldexp(xp.round(mantissa * 2.0**40) / 2.0**40, exponent)
+    return rounded
 
 
 def part(rows: Any, start: int, stop: int | None = None, step: int | None = None) -> Any:

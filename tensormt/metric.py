@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, overload
 
 import numpy as np
 
@@ -141,46 +141,52 @@ class Metric(ABC, Generic[Batch]):
         """
         import torch
 
-        rows = self._rows(hyp, refs, batched)
+        rows = self.rows(hyp, refs, batched)
         return torch.from_numpy(rows) if isinstance(rows, np.ndarray) else rows
 
-    def _rows(self, hyp: Any, refs: Any, batched: bool | None = None) -> Any:
-        """Statistics [B,K], of the plain path in numpy, of the engine in torch."""
+    def rows(self, hyp: Batch, refs: Sequence[Batch], batched: bool | None = None) -> Any:
+        """Compute `statistics`, of the plain path in numpy, of the engine in torch."""
         refs = self._check_sides(hyp, refs)
         rows = None if batched else self._plain_statistics(hyp, refs)
         return self._statistics(hyp, refs) if rows is None else rows
 
-    def score(self, statistics: Tensor, *, segment: bool | None = None) -> Tensor:
+    @overload
+    def score(self, statistics: np.ndarray, *, segment: bool | None = None) -> np.ndarray: ...
+    @overload
+    def score(self, statistics: Tensor, *, segment: bool | None = None) -> Tensor: ...
+    def score(self, statistics: Any, *, segment: bool | None = None) -> Any:
         """Compute scores of statistics.
 
         Args:
-            statistics: [...,K], rows of single segments or sums of such rows.
+            statistics: [...,K], rows of single segments or sums of such rows; a tensor, or an array
+                of numpy.
             segment: Whether rows are single segments; None: rows that count one segment are.
 
         Returns:
-            float64 [...].
+            float64 [...], of the same library.
 
         Raises:
             TensorMTError: If the statistics do not have K columns.
         """
-        from tensormt.validation import tensor_of
+        from tensormt.validation import array_of_numbers
 
-        rows: Tensor = tensor_of("K", more=True)(statistics, "statistics")
+        rows = array_of_numbers("K")(statistics, "statistics")
         if rows.shape[-1] != self.width:
             raise TensorMTError(
                 f"statistics of shape {list(rows.shape)}: {self.name} has {self.width} of them, in "
                 "the last axis"
             )
-        found: Tensor = self._score(rows, Boolean(name="segment").check(segment))
-        return found
+        with np.errstate(all="ignore"):  # as torch: 0 / 0 is NaN, log 0 is -∞
+            return self._score(rows, Boolean(name="segment").check(segment))
 
     def __call__(self, hyp: Batch, refs: Sequence[Batch]) -> Tensor:
         """Compute segment scores, float64 [B]."""
         import torch
 
-        rows = self._rows(hyp, refs)
+        rows = self.rows(hyp, refs)
         if not isinstance(rows, np.ndarray):
-            return self.score(rows, segment=True)
+            scores: Tensor = self.score(rows, segment=True)
+            return scores
         return torch.from_numpy(np.array([self._score(row, True) for row in rows.tolist()]))
 
     def on_unit_scale(self, scores: Any) -> Any:
@@ -234,6 +240,11 @@ class Metric(ABC, Generic[Batch]):
         return self._width
 
     @property
+    def has_plain_path(self) -> bool:
+        """Whether a few segments can be scored in plain Python, without torch."""
+        return type(self)._plain_statistics is not Metric._plain_statistics
+
+    @property
     def penalizes_short_output(self) -> bool:
         """Whether the score falls when parts of the output are left out; precisions do not."""
         return True
@@ -245,14 +256,14 @@ class Metric(ABC, Generic[Batch]):
 
     @property
     def sharing_key(self) -> Hashable:
-        """Metrics with equal keys may be computed together by `statistics_with`."""
+        """Metrics with equal keys may be computed together by `rows_with`."""
         return id(self)
 
-    def statistics_with(
+    def rows_with(
         self, others: Sequence[Metric[Batch]], hyp: Batch, refs: Sequence[Batch]
-    ) -> list[Tensor]:
-        """Compute the statistics of this metric and of others with an equal `sharing_key`."""
-        return [metric.statistics(hyp, refs) for metric in (self, *others)]
+    ) -> list[Any]:
+        """Compute `rows` of this metric and of others with an equal `sharing_key`."""
+        return [metric.rows(hyp, refs) for metric in (self, *others)]
 
     def documents(
         self, hyp: Batch, refs: Sequence[Batch], ids: Sequence[Hashable]
@@ -323,7 +334,7 @@ class Metric(ABC, Generic[Batch]):
 
     def _check_batches(self, batches: Any) -> Sequence[Any]:
         """A list of batches that the metric can read."""
-        if type(batches) is list:
+        if isinstance(batches, Sequence) and not isinstance(batches, str | bytes):
             for batch in batches:
                 self.reads.check(self.name, batch)
             return batches
@@ -336,7 +347,7 @@ class Metric(ABC, Generic[Batch]):
                 f"{self.name} takes a list of R batches of references, got {describe(batches)}"
             )
         try:
-            found = batches if isinstance(batches, Sequence) else list(batches)
+            found = list(batches)
         except TypeError:  # an array of no dimension
             raise TensorMTError(f"{self.name} cannot read {describe(batches)}") from None
         for batch in found:

@@ -10,6 +10,7 @@ This module imports neither torch nor pyarrow.
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from functools import cache
@@ -27,8 +28,21 @@ MAX_NODES = 1500  # of the same, for metrics on trees
 # What a batch holds as strings and lists until tensors are asked for: text of so many characters,
 # which is about the text of the largest batches that the limits above let through.
 MAX_TEXT = 12_000
+# As long as torch is not imported, the engine also costs its import, 1.7 to 2.4 s: about as much as
+# the plain path takes for so many times the limits.
+_WITHOUT_TORCH = 300
 # Subtrees and chains are tuples nested to their order, and Python compares these by recursion.
 MAX_ORDERS = 16
+
+
+def torch_imported() -> bool:
+    """Whether torch has been imported, so that the batched engine starts at once."""
+    return "torch" in sys.modules
+
+
+def limit(most: int) -> int:
+    """Return one of the limits above, larger as long as torch has not been imported."""
+    return most if torch_imported() else most * _WITHOUT_TORCH
 
 
 @cache

@@ -14,22 +14,26 @@ import re
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import chain, count, zip_longest
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from tensormt.data.coercion import lone_surrogate
+from tensormt.devices import resolve_device
 from tensormt.errors import SegmentError, TensorMTError
 from tensormt.inputs import Contextual, Input
-from tensormt.ngram.references import References
 from tensormt.options import describe
+from tensormt.plain import torch_imported
 from tensormt.segments import Segments, Stream
 from tensormt.text.tokens import TokenBatch
-from tensormt.trees.batch import TreeBatch
 from tensormt.trees.sources import PreparsedTrees, TreesAsText, TreeSource, sentences
-from tensormt.vectors.batch import VectorBatch
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
+    from tensormt.trees.batch import TreeBatch
+    from tensormt.vectors.batch import VectorBatch
 
 T = TypeVar("T")
 _CASE_MATTERS = re.compile(r"Σ|(?i:&(?:quot|amp|lt|gt);|<skipped>)")
@@ -41,7 +45,8 @@ class PreparedTexts:
     Args:
         segments: The segments.
         trees: Source of trees; None where no metric reads them.
-        device: Device of the batches.
+        device: Device of the batches: None for the CPU, "auto", "cuda", …; tokens of small jobs
+            are strings, of no device, as long as torch is not imported.
     """
 
     def __init__(
@@ -51,10 +56,15 @@ class PreparedTexts:
         device: torch.device | str | None = None,
     ) -> None:
         self.segments, self.trees = segments, trees
-        self.device = torch.device("cpu" if device is None else device)
+        self._device = device
         self._numbers: dict[str, int] = {"": 0}
-        self._index: list[Tensor] = []
+        self._index: list[np.ndarray] = []
         self._made: dict[Any, Any] = {}
+
+    @cached_property
+    def device(self) -> torch.device:
+        """The device of the batches."""
+        return resolve_device(self._device)
 
     def sides(self, reads: Input) -> tuple[list[Any], Any]:
         """Return a batch for each system, and the references, prepared once for all systems."""
@@ -68,9 +78,11 @@ class PreparedTexts:
     @property
     def index(self) -> list[Tensor]:
         """The number of each text among the different ones, int64 [B] a stream; -1: blank."""
+        import torch
+
         index = self._number()
-        blank = torch.tensor([not text.strip() for text in self._numbers], device="cpu")
-        return [numbers.masked_fill(blank[numbers], -1) for numbers in index]
+        blank = np.array([not text.strip() for text in self._numbers])
+        return [torch.from_numpy(np.where(blank[numbers], -1, numbers)) for numbers in index]
 
     # --- what inputs ask for (tensormt.inputs) ----------------------------------------------------
 
@@ -90,14 +102,17 @@ class PreparedTexts:
 
     def unique_tokens(self, tokenize: str, lowercase: bool) -> TokenBatch:
         """Return the tokens of all different texts; the first is the empty text."""
-        return TokenBatch.from_text(self._different(), tokenize, lowercase).to(self.device)
+        batch = TokenBatch.from_text(self._different(), tokenize, lowercase)
+        return batch.to(self.device) if torch_imported() else batch
 
-    def token_references(self, tokenize: str, lowercase: bool, hyps: int) -> References:
-        """Return the tokens of the references, prepared for n-gram matching."""
-        return self._once(
-            ("references", tokenize, lowercase, hyps),
-            lambda: References(self.token_batches(tokenize, lowercase)[hyps:]),
-        )
+    def token_references(self, tokenize: str, lowercase: bool, hyps: int) -> Sequence[TokenBatch]:
+        """Return the tokens of the references; many are prepared for n-gram matching."""
+        streams = self.token_batches(tokenize, lowercase)[hyps:]
+        if all(stream.is_plain for stream in streams):
+            return streams
+        from tensormt.ngram.references import References
+
+        return self._once(("references", tokenize, lowercase, hyps), lambda: References(streams))
 
     def source_tokens(self, tokenize: str, lowercase: bool) -> TokenBatch:
         """Return the tokens of the source text of each segment, none where it is missing."""
@@ -124,6 +139,8 @@ class PreparedTexts:
         check = getattr(self.trees, "check_language", None)
         if check is not None:
             check([text for stream in self.segments.references for text in stream])
+        from tensormt.trees.batch import TreeBatch
+
         found = self.trees(lines)
         if not isinstance(found, TreeBatch) or len(found) != len(lines):
             raise TensorMTError(
@@ -161,7 +178,7 @@ class PreparedTexts:
         """The batch of each stream, from the batch of all different texts."""
         return [batch[_as_slice(index)] for index in self._number()]
 
-    def _number(self) -> list[Tensor]:
+    def _number(self) -> list[np.ndarray]:
         """The number of every text, int64 [B] for each stream; 0 for no text."""
         if not self._index:
             streams: Sequence[Stream] = self.segments.streams
@@ -176,7 +193,7 @@ class PreparedTexts:
             numbers[None] = 0
             for stream in streams:
                 found = np.fromiter(map(numbers.__getitem__, stream), np.int64, len(stream))
-                self._index.append(torch.from_numpy(found))
+                self._index.append(found)
         return self._index
 
     def _refuse(self, streams: Sequence[Stream]) -> None:
@@ -191,11 +208,13 @@ class PreparedTexts:
 
     def _first_trees(self, number: int) -> TreeBatch:
         """Of given trees, for each different text the first one with its words."""
+        from tensormt.trees.batch import TreeBatch
+
         whole = TreeBatch.concat(self._given_trees())
-        numbers = torch.cat(self._number())
-        rows = torch.arange(len(numbers))
-        first = torch.full((number,), len(numbers)).scatter_reduce(0, numbers, rows, "amin")
-        return whole[first.clamp(max=max(len(numbers) - 1, 0)).to(self.device)]
+        numbers = np.concatenate(self._number())
+        first = np.full(number, max(len(numbers) - 1, 0))
+        np.minimum.at(first, numbers, np.arange(len(numbers)))
+        return whole[first.tolist()]
 
     def _given_trees(self) -> list[TreeBatch]:
         """The trees that were given, a batch for each stream."""
@@ -214,9 +233,8 @@ class PreparedTexts:
         return [batch.to(self.device) for batch in given]
 
 
-def _as_slice(index: Tensor) -> slice | Tensor:
+def _as_slice(numbers: np.ndarray) -> slice | np.ndarray:
     """Numbers that rise one by one as a slice, which copies nothing."""
-    numbers = index.numpy()
     if len(numbers) and np.array_equal(numbers, np.arange(numbers[0], numbers[0] + len(numbers))):
         return slice(int(numbers[0]), int(numbers[0]) + len(numbers))
-    return index
+    return numbers

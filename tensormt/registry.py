@@ -17,7 +17,6 @@ import warnings
 from collections.abc import Iterator
 from functools import lru_cache
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
 from tensormt.errors import TensorMTError
@@ -79,6 +78,8 @@ MEANS = {
 # other names of metrics with settings
 ALIASES = {"chrf++": "chrf:word_order=2"}
 
+_BUILT_IN = frozenset((*METRICS, *MEANS, *ALIASES, "queen"))
+
 # what commands and `tm.score` compute if no metric is named: none of them rewards missing output
 DEFAULT_METRICS = ("bleu", "chrf", "blend")
 
@@ -89,6 +90,8 @@ TOKENIZERS = {"zh": "zh", "ja": "ja-mecab", "ko": "ko-mecab"}
 @lru_cache(maxsize=1)
 def _installed() -> dict[str, Any]:
     """Entry points of other packages by name; names of this package cannot be replaced."""
+    from importlib.metadata import entry_points
+
     found = {point.name: point for point in entry_points(group=GROUP)}
     return {name: point for name, point in found.items() if name not in (*METRICS, *MEANS)}
 
@@ -147,7 +150,7 @@ def _suggestion(name: str) -> str:
 
 def _known(name: str) -> str:
     """The name as it is registered: case is ignored where it is no other metric's."""
-    if name in _installed() or name.lower() not in (*METRICS, *MEANS, *ALIASES, "queen"):
+    if name in _BUILT_IN or name.lower() not in _BUILT_IN or name in _installed():
         return name
     return name.lower()
 
@@ -158,11 +161,10 @@ def split_specs(text: str) -> list[str]:
     >>> split_specs("bleu,stm:max_depth=3,balance=f1,chrf")
     ['bleu', 'stm:max_depth=3,balance=f1', 'chrf']
     """
-    names = {*METRICS, *MEANS, *ALIASES, *_installed(), "queen", "learned"}
     found: list[str] = []
     for piece in text.split(","):
-        name = piece.strip().partition(":")[0].partition("+")[0]
-        if found and _known(name) not in names:
+        name = _known(piece.strip().partition(":")[0].partition("+")[0])
+        if found and name not in (*_BUILT_IN, "learned") and name not in _installed():
             found[-1] += f",{piece}"
         else:
             found.append(piece.strip())

@@ -16,8 +16,6 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from tensormt.errors import TensorMTError
 from tensormt.statistics import Statistics
@@ -62,7 +60,7 @@ def check_resampling(samples: int, seed: int) -> None:
         )
 
 
-def bootstrap_weights(segments: int, samples: int, seed: int) -> Iterator[Tensor]:
+def bootstrap_weights(segments: int, samples: int, seed: int) -> Iterator[np.ndarray]:
     """Draw bootstrap samples: how often each segment is drawn, float64 [block,N]."""
     rng = np.random.default_rng(seed)
     block = max(1, min(1024, _CELLS // segments))
@@ -71,12 +69,12 @@ def bootstrap_weights(segments: int, samples: int, seed: int) -> Iterator[Tensor
         drawn = rng.choice(segments, size=(rows, segments), replace=True)
         drawn += np.arange(rows)[:, None] * segments
         counts = np.bincount(drawn.ravel(), minlength=rows * segments)
-        yield torch.from_numpy(counts.reshape(rows, segments).astype(np.float64))
+        yield counts.reshape(rows, segments).astype(np.float64)
 
 
 def bootstrap_scores(
     statistics: Statistics, samples: int | None = None, seed: int = SEED
-) -> dict[str, Tensor]:
+) -> dict[str, np.ndarray]:
     """Compute corpus scores of bootstrap samples, the same samples for all systems and metrics.
 
     Args:
@@ -94,26 +92,27 @@ def bootstrap_scores(
     >>> from tensormt.segments import Segments
     >>> found = Evaluator(["chrf"]).evaluate(Segments({"A": ["a cat"]}, [["a cat"]]))
     >>> bootstrap_scores(found, 3)
-    {'chrf': tensor([[100., 100., 100.]], dtype=torch.float64)}
+    {'chrf': array([[100., 100., 100.]])}
     """
     systems, segments = len(statistics.systems), len(statistics)
     if not segments:
         raise TensorMTError("no segments to resample: the files are empty")
     count = resamples(systems, segments) if samples is None else samples
     check_resampling(count, seed)
-    tables = [statistics.tables[name].to(torch.float64) for name in statistics.metrics]
-    joined = torch.cat([table.transpose(0, 1).flatten(1) for table in tables], 1)  # [N,ΣSK]
-    sizes = [systems * table.shape[2] for table in tables]
-    parts: list[list[Tensor]] = []
+    tables = [statistics.tables[name].astype(np.float64) for name in statistics.metrics]
+    by_segment = [table.swapaxes(0, 1).reshape(segments, -1) for table in tables]
+    joined = np.concatenate(by_segment, 1)  # [N,ΣSK]
+    ends = np.cumsum([table.shape[1] for table in by_segment])[:-1]
+    parts: list[list[np.ndarray]] = []
     for weights in bootstrap_weights(segments, count, seed):
-        sums = torch.split(weights @ joined, sizes, 1)
+        sums = np.split(weights @ joined, ends, 1)
         parts.append(
             [
                 metric.score(own.reshape(len(own), systems, -1), segment=False)
                 for metric, own in zip(statistics.metrics.values(), sums, strict=True)
             ]
         )
-    columns = (torch.cat(blocks).T for blocks in zip(*parts, strict=True))
+    columns = (np.concatenate(blocks).T for blocks in zip(*parts, strict=True))
     return dict(zip(statistics.metrics, columns, strict=True))
 
 
@@ -144,7 +143,7 @@ def intervals(
     return {name: [percentile_interval(row) for row in rows] for name, rows in found.items()}
 
 
-def percentile_interval(scores: Tensor, segments: int | None = None) -> tuple[float, float]:
+def percentile_interval(scores: np.ndarray, segments: int | None = None) -> tuple[float, float]:
     """Compute the 95% percentile interval of bootstrap scores.
 
     Args:
@@ -153,12 +152,12 @@ def percentile_interval(scores: Tensor, segments: int | None = None) -> tuple[fl
             them: the bootstrap distribution is too narrow by √((N-1)/N), and has the tails of a
             normal instead of Student's t distribution. None: the plain interval.
 
-    >>> percentile_interval(torch.arange(1000.0))
+    >>> percentile_interval(np.arange(1000.0))
     (25.0, 974.0)
-    >>> percentile_interval(torch.arange(1000.0), 20)
+    >>> percentile_interval(np.arange(1000.0), 20)
     (15.0, 984.0)
     """
-    ordered = scores.sort().values
+    ordered = np.sort(scores)
     edge = len(scores) // 40
     if segments is not None:
         edge = int(len(scores) * _tail(segments))

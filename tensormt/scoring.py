@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, Union, overload
 
-import torch
+import numpy as np
 
 from tensormt.data.coercion import as_column, as_lines, as_list, as_names, as_streams, check_order
 from tensormt.devices import resolve_device
@@ -20,13 +20,17 @@ from tensormt.registry import DEFAULT_METRICS
 from tensormt.result import Result, Results
 from tensormt.segments import Segments, reference_streams
 from tensormt.statistics import Totals
-from tensormt.trees.batch import TreeBatch
 from tensormt.trees.sources import PreparsedTrees, TreesAsText
 from tensormt.validation import boolean
 
+if TYPE_CHECKING:
+    import torch
+
+    from tensormt.trees.batch import TreeBatch
+
 __all__ = ["parse", "read_segments", "read_trees", "score"]
 
-Lines = Sequence[str | None] | TreeBatch
+Lines = Union[Sequence[str | None], "TreeBatch"]
 Metrics = str | Iterable[str | Metric[Any]]
 
 
@@ -116,6 +120,8 @@ def score(
     A       100.00
     B         6.25
     """
+    import torch
+
     segments = read_segments(hyps, refs, docs, sources, data=data, rows=rows)
     source = read_trees(trees, segments, parser)
     evaluator = Evaluator(metrics, source, device, lang).fit(segments)
@@ -124,12 +130,12 @@ def score(
         totals.add(found)
         parts.append({name: found.segments(name) for name in evaluator.metrics})
     names = evaluator.metrics
-    empty = torch.zeros(len(segments.systems), 0, dtype=torch.float64, device="cpu")
-    scores = {name: torch.cat([empty, *(part[name] for part in parts)], 1) for name in names}
+    empty = np.zeros((len(segments.systems), 0))
+    scores = {name: np.concatenate([empty, *(part[name] for part in parts)], 1) for name in names}
     signatures = evaluator.signatures(segments.reference_count)
     results = {
         system: Result(
-            {name: table[k] for name, table in scores.items()},
+            {name: torch.from_numpy(table[k]) for name, table in scores.items()},
             totals.corpus_scores(names, system),
             signatures,
             totals.document_scores(names, system),

@@ -24,12 +24,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from tensormt.corrections import holm
 from tensormt.errors import TensorMTError
-from tensormt.kernels.kendall import round_for_ties
+from tensormt.formulas import round_for_ties
 from tensormt.metric import Metric
 from tensormt.resampling import (
     SEED,
@@ -127,7 +125,7 @@ def compare(
     seed: int = SEED,
     sacrebleu_p: bool = False,
     *,
-    resampled: Mapping[str, Tensor] | None = None,
+    resampled: Mapping[str, np.ndarray] | None = None,
 ) -> list[Comparison]:
     """Compare systems by their statistics; the first system is the baseline.
 
@@ -179,7 +177,7 @@ def compare(
             elif resampled is not None:
                 scores = {name: rows[[a, b]] for name, rows in resampled.items()}
         for name, metric in statistics.metrics.items():
-            both = own.tables[name].to(torch.float64)
+            both = own.tables[name].astype(np.float64)
             found = (
                 _randomize(both, metric, count, seed, sacrebleu_p)
                 if scores is None
@@ -208,7 +206,7 @@ class _Tested(NamedTuple):
 def _of_pair(statistics: Statistics, a: int, b: int) -> Statistics:
     """Statistics of two systems on the segments for which both have an output."""
     both = statistics.present[a] & statistics.present[b]
-    return statistics.of_systems([a, b]).of_segments(torch.nonzero(both)[:, 0])
+    return statistics.of_systems([a, b]).of_segments(np.nonzero(both)[0])
 
 
 def _comparison(
@@ -217,7 +215,7 @@ def _comparison(
     pair: tuple[int, int],
     found: _Tested,
     p_holm: float,
-    scores: Tensor,
+    scores: np.ndarray,
 ) -> Comparison:
     """Put together what was found for a pair; segment scores are [S,N]."""
     a, b = pair
@@ -244,30 +242,30 @@ def _comparison(
     )
 
 
-def _scores(tables: Tensor, metric: Metric[Any]) -> tuple[float, float]:
+def _scores(tables: np.ndarray, metric: Metric[Any]) -> tuple[float, float]:
     one, other = metric.score(tables.sum(1), segment=False).tolist()
     return one, other
 
 
 def _bootstrap(
-    tables: Tensor, metric: Metric[Any], resampled: Tensor, sacrebleu_p: bool
+    tables: np.ndarray, metric: Metric[Any], resampled: np.ndarray, sacrebleu_p: bool
 ) -> _Tested:
     """Compare two systems [2,N,K] by their bootstrap scores [2,n]."""
     (one, other), segments = _scores(tables, metric), tables.shape[1]
     gaps = resampled[1] - resampled[0]
     if sacrebleu_p:
-        sizes = gaps.abs()
+        sizes = np.abs(gaps)
         p = _sacrebleu_p(sizes - sizes.mean(), one, other)
     else:
-        p = _correct_for_few(_p_value((gaps - gaps.mean()).abs(), one, other), segments)
+        p = _correct_for_few(_p_value(np.abs(gaps - gaps.mean()), one, other), segments)
     low, high = percentile_interval(resampled[1])
-    mean = float(resampled[1].sort().values.mean())
+    mean = float(np.sort(resampled[1]).mean())
     interval = mean, (high - low) / 2, low, high
     return _Tested((one, other), p, interval, percentile_interval(gaps, segments))
 
 
 def _randomize(
-    tables: Tensor, metric: Metric[Any], n: int, seed: int, sacrebleu_p: bool
+    tables: np.ndarray, metric: Metric[Any], n: int, seed: int, sacrebleu_p: bool
 ) -> _Tested:
     """Compare two systems [2,N,K] by approximate randomization."""
     none = (None, None, None, None)
@@ -280,14 +278,14 @@ def _randomize(
     both, gaps = a.sum(0) + b.sum(0), []
     for start in range(0, n, _BLOCK):
         shape = (min(_BLOCK, n - start), len(a))
-        keep = torch.from_numpy(rng.integers(2, size=shape, dtype=bool).astype(np.float64))
+        keep = rng.integers(2, size=shape, dtype=bool).astype(np.float64)
         ours = keep @ (a - b) + b.sum(0)
         gaps.append(metric.score(ours, segment=False) - metric.score(both - ours, segment=False))
-    p = (_sacrebleu_p if sacrebleu_p else _p_value)(torch.cat(gaps).abs(), one, other)
+    p = (_sacrebleu_p if sacrebleu_p else _p_value)(np.abs(np.concatenate(gaps)), one, other)
     return _Tested((one, other), p, none, none[:2])
 
 
-def _p_value(gaps: Tensor, one: float, other: float) -> float:
+def _p_value(gaps: np.ndarray, one: float, other: float) -> float:
     """Return the share of resamples at least as large as the observed difference, which counts.
 
     A tolerance makes differences count that are equal up to rounding.
@@ -296,7 +294,7 @@ def _p_value(gaps: Tensor, one: float, other: float) -> float:
     return (int((gaps >= observed).sum()) + 1) / (len(gaps) + 1)
 
 
-def _sacrebleu_p(gaps: Tensor, one: float, other: float) -> float:
+def _sacrebleu_p(gaps: np.ndarray, one: float, other: float) -> float:
     """Return the share of resamples with a larger difference; one is added to both counts.
 
     Systems with equal scores have p = 1 (sacrebleu finds no larger difference and gives 1/(n+1)).

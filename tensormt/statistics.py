@@ -1,9 +1,11 @@
 """Statistics of segments, and their exact sums over documents and corpora.
 
 `Statistics` holds for every metric a table [S,N,K]: S systems, N segments, K sufficient statistics.
-`Totals` holds sums alone, so that a run over any number of segments needs little memory. Totals are
-summed in fixed point (`tensormt.kernels.fixed_point`), so neither the size of the chunks nor the
-number of processes changes a score.
+Tables are arrays of numpy, whichever path or device computed them: sums, scores, intervals and
+tests have the same last bit everywhere, and small jobs need no torch. `Totals` holds sums alone, so
+that a run over any number of segments needs little memory. Totals are summed in fixed point
+(`tensormt.kernels.fixed_point`), so neither the size of the chunks nor the number of processes
+changes a score.
 """
 
 from __future__ import annotations
@@ -12,8 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import torch
-from torch import Tensor
+import numpy as np
 
 from tensormt.errors import TensorMTError
 from tensormt.kernels.fixed_point import from_words, normalize_carries, to_words
@@ -37,8 +38,8 @@ class Statistics:
     """
 
     metrics: Metrics
-    tables: Mapping[str, Tensor]
-    present: Tensor
+    tables: Mapping[str, np.ndarray]
+    present: np.ndarray
     systems: Sequence[str]
     documents: Sequence[str] | None = None
 
@@ -54,24 +55,25 @@ class Statistics:
         return replace(
             first,
             tables={
-                name: torch.cat([part.tables[name] for part in parts], 1) for name in first.tables
+                name: np.concatenate([part.tables[name] for part in parts], 1)
+                for name in first.tables
             },
-            present=torch.cat([part.present for part in parts], 1),
+            present=np.concatenate([part.present for part in parts], 1),
             documents=documents,
         )
 
     def __len__(self) -> int:
-        return self.present.shape[1]
+        return int(self.present.shape[1])
 
-    def segments(self, metric: str) -> Tensor:
+    def segments(self, metric: str) -> np.ndarray:
         """Compute segment scores of a metric, float64 [S,N]; NaN where there is no output."""
         scores = self.metrics[metric].score(self.tables[metric], segment=True)
-        return scores.masked_fill(~self.present, torch.nan)
+        return np.where(self.present, scores, np.nan)
 
-    def corpus(self, metric: str) -> Tensor:
+    def corpus(self, metric: str) -> np.ndarray:
         """Compute corpus scores of a metric, float64 [S]; NaN for a system without any output."""
         scores = self.metrics[metric].score(self.tables[metric].sum(1), segment=False)
-        return scores.masked_fill(~self.present.any(1), torch.nan)
+        return np.where(self.present.any(1), scores, np.nan)
 
     def of_systems(self, numbers: Sequence[int]) -> Statistics:
         """Return the statistics of some systems, by their numbers."""
@@ -83,7 +85,7 @@ class Statistics:
             systems=[self.systems[k] for k in index],
         )
 
-    def of_segments(self, index: Tensor) -> Statistics:
+    def of_segments(self, index: np.ndarray) -> Statistics:
         """Return the statistics of some segments, int64 [n]."""
         documents = self.documents
         return replace(
@@ -98,9 +100,9 @@ class Totals:
     """Sums of statistics over the corpus and over every document, by system and metric."""
 
     def __init__(self) -> None:
-        self._corpus: dict[str, dict[str, Tensor]] = {}  # words int64 [1 or 3,K]
+        self._corpus: dict[str, dict[str, np.ndarray]] = {}  # words int64 [1 or 3,K]
         self._numbers: dict[str, int] = {}  # of the documents
-        self._documents: dict[str, dict[str, Tensor]] = {}  # words [1 or 3,≥D,K], by number
+        self._documents: dict[str, dict[str, np.ndarray]] = {}  # words [1 or 3,≥D,K], by number
 
     def add(self, statistics: Statistics, *, documents: bool = True) -> None:
         """Add the statistics of one chunk, and sums of documents if these are wanted and known."""
@@ -111,7 +113,7 @@ class Totals:
                 words = to_words(table)
                 self._add(system, name, words.sum(0))
                 if docs is not None:
-                    self._add_documents(system, name, index, words.transpose(0, 1))
+                    self._add_documents(system, name, index, words.swapaxes(0, 1))
 
     def merge(self, other: Totals) -> None:
         """Add other totals; a document of the same name is the same document."""
@@ -123,20 +125,20 @@ class Totals:
             for name, words in tables.items():
                 self._add_documents(system, name, index, words[:, : len(index)])
 
-    def _places(self, docs: Iterable[str]) -> Tensor:
+    def _places(self, docs: Iterable[str]) -> np.ndarray:
         numbers = self._numbers
-        places = [numbers.setdefault(doc, len(numbers)) for doc in docs]
-        return torch.tensor(places, dtype=torch.int64, device="cpu")
+        return np.array([numbers.setdefault(doc, len(numbers)) for doc in docs], np.int64)
 
-    def _add(self, system: str, name: str, total: Tensor) -> None:
+    def _add(self, system: str, name: str, total: np.ndarray) -> None:
         totals = self._corpus.setdefault(system, {})
         totals[name] = normalize_carries(totals[name] + total) if name in totals else total
 
-    def _add_documents(self, system: str, name: str, index: Tensor, words: Tensor) -> None:
+    def _add_documents(self, system: str, name: str, index: np.ndarray, words: np.ndarray) -> None:
         """Add words [1 or 3,n,K] to the documents with the numbers of the index [n]."""
         tables = self._documents.setdefault(system, {})
         table = _with_rows(tables.get(name, words[:, :0]), len(self._numbers))
-        table.index_add_(1, index, words)
+        for own, more in zip(table, words, strict=True):
+            np.add.at(own, index, more)
         if len(words) > 1:
             table[:, index] = normalize_carries(table[:, index])
         tables[name] = table
@@ -167,7 +169,7 @@ class Totals:
         """Names of the documents, in the order in which they were first added."""
         return list(self._numbers)
 
-    def document_sums(self, system: str) -> dict[str, Tensor]:
+    def document_sums(self, system: str) -> dict[str, np.ndarray]:
         """Return the words [1 or 3,D,K] of the documents' sums by metric."""
         count = len(self._numbers)
         tables = self._documents.get(system, {}) if count else {}
@@ -189,15 +191,12 @@ class Totals:
 
     @classmethod
     def from_json(cls, state: Mapping[str, Any]) -> Totals:
-        """Read what `to_json` wrote; tensors may take the place of lists, and keys may lack."""
+        """Read what `to_json` wrote; arrays may take the place of lists, and keys may lack."""
         new = cls()
         new._numbers = {name: number for number, name in enumerate(state.get("names", ()))}
         new._corpus, new._documents = (
             {
-                system: {
-                    name: torch.as_tensor(rows, dtype=torch.int64, device="cpu")
-                    for name, rows in found.items()
-                }
+                system: {name: np.array(rows, np.int64) for name, rows in found.items()}
                 for system, found in state.get(key, {}).items()
             }
             for key in ("corpus", "documents")
@@ -205,10 +204,10 @@ class Totals:
         return new
 
 
-def _with_rows(table: Tensor, rows: int) -> Tensor:
+def _with_rows(table: np.ndarray, rows: int) -> np.ndarray:
     """Words [W,n,K] with room for at least so many rows; room is doubled, so growth is linear."""
     words, size, width = table.shape
     if size >= rows:
         return table
     more = max(rows, 2 * size) - size
-    return torch.cat([table, table.new_zeros(words, more, width)], 1)
+    return np.concatenate([table, np.zeros((words, more, width), table.dtype)], 1)

@@ -13,15 +13,18 @@ import inspect
 from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from os import PathLike
-from typing import Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-import torch
-from torch import Tensor
+import numpy as np
 
 from tensormt.devices import resolve_device
 from tensormt.errors import OutOfRange, TensorMTError
-from tensormt.kernels.backend import is_readable, on_cpu
+from tensormt.formulas import namespace
 from tensormt.options import Boolean, Choice, Integer, Number, Option, describe
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
 
 Check = Callable[[Any, str], Any]
 P = ParamSpec("P")
@@ -115,15 +118,21 @@ def function(value: Any, name: str) -> Any:
     return value
 
 
+def _is_boolean(value: Tensor) -> bool:
+    import torch
+
+    return value.dtype == torch.bool
+
+
 def _real(value: Tensor) -> bool:
-    return not (value.is_complex() or value.dtype == torch.bool or value.is_quantized)
+    return not (value.is_complex() or _is_boolean(value) or value.is_quantized)
 
 
 # kinds of values of a tensor, and their tests
 _VALUES: dict[str, Callable[[Tensor], bool]] = {
     "numbers": _real,
     "whole numbers": lambda value: _real(value) and not value.is_floating_point(),
-    "truth values": lambda value: value.dtype == torch.bool,
+    "truth values": _is_boolean,
 }
 
 
@@ -135,12 +144,17 @@ def tensor_of(*axes: str, kind: str = "numbers", more: bool = False) -> Check:
         kind: "numbers", "whole numbers" (integers) or "truth values" (booleans).
         more: Whether there may be further dimensions before `axes`.
 
+    >>> import torch
     >>> tensor_of("B", "T")(torch.zeros(2, 3), "x").shape
     torch.Size([2, 3])
     """
     shown = f"[{', '.join(('...', *axes) if more else axes)}]"
 
     def check(value: Any, name: str) -> Tensor:
+        from torch import Tensor
+
+        from tensormt.kernels.backend import is_readable
+
         if not isinstance(value, Tensor):
             raise TensorMTError(
                 f"{name} is {describe(value)}, expected a tensor of {kind} {shown}: make one with "
@@ -154,9 +168,31 @@ def tensor_of(*axes: str, kind: str = "numbers", more: bool = False) -> Check:
     return check
 
 
+def array_of_numbers(axis: str) -> Check:
+    """Return a check for tensors of torch and arrays of numpy, [...,axis].
+
+    >>> array_of_numbers("K")(np.zeros((2, 3)), "x").shape
+    (2, 3)
+    """
+    tensor = tensor_of(axis, more=True)
+
+    def check(value: Any, name: str) -> Any:
+        if not isinstance(value, np.ndarray):
+            return tensor(value, name)
+        if not value.ndim or value.dtype.kind not in "iuf":
+            raise TensorMTError(f"{name} is {describe(value)}, expected numbers [..., {axis}]")
+        return value
+
+    return check
+
+
 def count_weights(value: Any, name: str) -> Any:
     """Check that a value is a tensor of booleans or of integers from 0: weights of items."""
-    if isinstance(value, Tensor) and value.dtype == torch.bool and value.layout == torch.strided:
+    import torch
+
+    from tensormt.kernels.backend import on_cpu
+
+    if isinstance(value, torch.Tensor) and _is_boolean(value) and value.layout == torch.strided:
         return value
     times: Tensor = tensor_of(kind="whole numbers", more=True)(value, name)
     if on_cpu(times) and bool((times < 0).any()):
@@ -212,14 +248,33 @@ def resolve_index(index: Any, count: int, what: str) -> slice | Tensor:
     >>> resolve_index(-1, 3, "a batch"), resolve_index([0, -1], 3, "a batch").tolist()
     (slice(2, 3, None), [0, 2])
     """
+    import torch
+
+    found = _resolve(index, count, what)
+    return torch.from_numpy(found) if isinstance(found, np.ndarray) else found
+
+
+def resolve_places(index: Any, count: int, what: str) -> Sequence[int]:
+    """Resolve an index of a Python list, as `resolve_index` does; imports no torch.
+
+    >>> list(resolve_places(slice(1, None), 3, "a batch")), resolve_places([0, -1], 3, "a batch")
+    ([1, 2], [0, 2])
+    """
+    found = _resolve(index, count, what)
+    if isinstance(found, slice):
+        return range(found.start, found.stop)
+    places: list[int] = found.tolist()
+    return places
+
+
+def _resolve(index: Any, count: int, what: str) -> Any:
+    """A slice, or positions int64 [n] in the library of the index, numpy unless it is a tensor."""
     if isinstance(index, slice):
         try:
             low, high, step = index.indices(count)
         except (TypeError, ValueError):
             raise TensorMTError(f"the bounds of a slice of {what} must be integers") from None
-        if step == 1:
-            return slice(low, max(low, high))
-        return torch.tensor(range(low, high, step), dtype=torch.int64, device="cpu")
+        return slice(low, max(low, high)) if step == 1 else np.arange(low, high, step)
     if isinstance(index, int) and not isinstance(index, bool):
         if not -count <= index < count:
             raise OutOfRange(f"index {describe(index)} is out of range for {what} of {count}")
@@ -227,24 +282,35 @@ def resolve_index(index: Any, count: int, what: str) -> slice | Tensor:
     try:
         if isinstance(index, str | bytes | bool | dict | set) or index is None:
             raise TypeError
-        found = index if isinstance(index, Tensor) else torch.as_tensor(index, device="cpu")
-        if not found.numel():
-            found = found.to(torch.int64)
-        whole = not (found.is_complex() or found.is_floating_point())
-        if not whole or found.dim() > 1 or not is_readable(found):
+        found: Any = np.asarray(index) if namespace(index) is np else index
+        if not _is_index(found):
             raise TypeError
     except (TypeError, ValueError, RuntimeError, OverflowError):
         raise TensorMTError(
             f"{describe(index)} is not an index of {what}: expected an integer, a slice, or a list "
             "or tensor of integers or booleans"
         ) from None
-    if found.dtype == torch.bool:
+    xp = namespace(found)
+    if str(found.dtype).endswith("bool") and found.shape != (0,):
         if found.shape != (count,):
             raise OutOfRange(f"a mask of shape {list(found.shape)} for {what} of {count}")
-        return found.nonzero()[:, 0]
-    found = found.to(torch.int64).reshape(-1)
+        return xp.argwhere(found)[:, 0]
+    found = found.reshape(-1)
     # on a CUDA device an index out of range would make the device unusable for the whole process:
     # one synchronization
     if bool(((found < -count) | (found >= count)).any()):
         raise OutOfRange(f"an index is out of range for {what} of {count}")
-    return torch.where(found < 0, found + count, found)
+    found = found.astype(np.int64) if xp is np else found.long()
+    return xp.where(found < 0, found + count, found)
+
+
+def _is_index(found: Any) -> bool:
+    """Whether an array of numpy or torch has positions or truth values, or nothing at all."""
+    if found.ndim > 1:
+        return False
+    if isinstance(found, np.ndarray):
+        return not found.size or found.dtype.kind in "iub"
+    from tensormt.kernels.backend import is_readable
+
+    whole = not (found.is_complex() or found.is_floating_point())
+    return (whole or not found.numel()) and is_readable(found)

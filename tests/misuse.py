@@ -340,8 +340,9 @@ def calls():
         add(f"{metric.name}.statistics", metric.statistics, reads, **both)
         add(f"{metric.name}.corpus", metric.corpus, reads, **both)
         add(f"{metric.name}.documents", metric.documents, reads, **both, ids=["a", "b"])
-        three = {"statistics": "three statistics"} if metric.width == 3 else {}
-        add(f"{metric.name}.score", metric.score, reads | three, statistics=rows, segment=True)
+        wide = {2: "two statistics", 3: "three statistics"}.get(metric.width, "statistics")
+        wide = {"statistics": wide}
+        add(f"{metric.name}.score", metric.score, reads | wide, statistics=rows, segment=True)
     three = [ref, ref, ref]
     for metric in (tm.Mean([tm.BLEU(2), tm.ChrF(2)]), tm.Queen([tm.BLEU(2), tm.ChrF(2)])):
         rows = metric.statistics(hyp, three)
@@ -638,6 +639,7 @@ def calls():
 
 
 FINE |= {
+    "two statistics": FINE["statistics"] | {"array [2,2]"},
     "three statistics": FINE["statistics"] | {"tensor [3]", "tensor [2,3]"},
     "relations": {"None"},
     "value": {"None", "0", "1", "0.5", "np.int64", "huge"},

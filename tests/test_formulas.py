@@ -16,6 +16,7 @@ from tensormt.formulas import (
     namespace,
     part,
     ratio,
+    round_for_ties,
     running_total,
     total,
     where,
@@ -71,3 +72,18 @@ def test_lists_of_numbers_are_rows_of_arrays(make, row):
     same(lambda rows: each(lambda a: exp(a / 2), rows))
     same(lambda rows: each(lambda a: log(a / 2), rows))
     same(lambda rows: each(lambda a, b: ratio(a, b, 0.5), part(rows, 0, 2), part(rows, 2, 4)))
+
+
+@pytest.mark.parametrize("make", [torch.tensor, np.array])
+def test_rounding_noise_does_not_decide(make):
+    def doubles(values):
+        return make(values, dtype=namespace(make([0])).float64)
+
+    exact = doubles([0.3, 1e-37, 12345.678, 0.0, -0.7])
+    noisy = exact * (1 + 3e-16) + doubles([1e-17, 0, 0, 0, 0])
+    assert exact.tolist() != noisy.tolist()
+    assert round_for_ties(exact).tolist() == round_for_ties(noisy).tolist()
+    assert round_for_ties(exact).tolist() == pytest.approx(exact.tolist(), rel=1e-12, abs=0)
+    nothing, *large = round_for_ties(doubles([np.nan, np.inf, 1e300])).tolist()
+    assert np.isnan(nothing)
+    assert large == [np.inf, pytest.approx(1e300, rel=1e-12)]

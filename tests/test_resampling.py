@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 import scipy.stats
-import torch
 
 import tensormt as tm
 from tensormt.evaluator import Evaluator
@@ -29,8 +28,8 @@ def test_scores_of_samples_equal_a_loop(statistics):
     for name, metric in statistics.metrics.items():
         assert found[name].shape == (2, 1100)
         for k in (0, 1, 1023, 1024, 1099):
-            rows = statistics.tables[name][:, torch.from_numpy(draws[k])].sum(1)
-            assert torch.allclose(found[name][:, k], metric.score(rows, segment=False))
+            rows = statistics.tables[name][:, draws[k]].sum(1)
+            assert np.allclose(found[name][:, k], metric.score(rows, segment=False))
 
 
 def test_intervals_are_those_of_compare(statistics):
@@ -38,7 +37,7 @@ def test_intervals_are_those_of_compare(statistics):
     for row in compare(statistics):
         assert found[row.metric][1] == (row.low, row.high)
     one = intervals(statistics, 40, seed=3)["bleu"][0]
-    ordered = bootstrap_scores(statistics, 40, seed=3)["bleu"][0].sort().values
+    ordered = np.sort(bootstrap_scores(statistics, 40, seed=3)["bleu"][0])
     assert one == (float(ordered[1]), float(ordered[38]))
 
 
@@ -62,7 +61,7 @@ def test_number_of_resamples():
 
 
 def test_the_expanded_interval_is_hesterbergs():
-    scores = torch.arange(10_000.0)
+    scores = np.arange(10_000.0)
     for n in (5, 20, 300):
         t = scipy.stats.t.ppf(0.975, n - 1)
         share = scipy.stats.norm.sf(math.sqrt(n / (n - 1)) * t)
@@ -79,4 +78,4 @@ def test_bad_values(statistics):
     with pytest.raises(tm.TensorMTError, match="0 resamples: expected at least 1"):
         intervals(statistics, 0)
     with pytest.raises(tm.TensorMTError, match="no segments to resample"):
-        intervals(statistics.of_segments(torch.tensor([], dtype=torch.int64)))
+        intervals(statistics.of_segments(np.array([], np.int64)))

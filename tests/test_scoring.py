@@ -59,7 +59,8 @@ def scored(specs, size, hyps=HYPS, folder=None):
         parts.append(found)
     found = Statistics.concat(parts)
     segments = {
-        name: {spec: found.segments(spec)[k] for spec in specs} for k, name in enumerate(hyps)
+        name: {spec: torch.from_numpy(found.segments(spec)[k]) for spec in specs}
+        for k, name in enumerate(hyps)
     }
     return segments, {name: totals.corpus_scores(evaluator.metrics, name) for name in hyps}
 

@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-import torch
 
 import tensormt as tm
 from tensormt.evaluator import Evaluator
@@ -33,9 +32,9 @@ def test_chunks_take_their_own_scores():
     segments = Segments(HYPS, REFS)
     whole = evaluator.evaluate(segments)
     parts = Statistics.concat([found for _, found in evaluator.run(segments, 2)])
-    assert torch.equal(whole.tables["COMET"], parts.tables["COMET"])
+    assert np.array_equal(whole.tables["COMET"], parts.tables["COMET"])
     later = [found for _, found in evaluator.run(segments, 2, start=2)]
-    assert torch.equal(later[0].tables["COMET"], whole.tables["COMET"][:, 2:])
+    assert np.array_equal(later[0].tables["COMET"], whole.tables["COMET"][:, 2:])
 
 
 def test_the_same_bootstrap_and_tests():

@@ -59,6 +59,11 @@ class Mean(CombinedMetric):
         return all(metric.integer for metric in self.metrics)
 
     @property
+    def has_plain_path(self) -> bool:
+        """Whether all members have one."""
+        return all(metric.has_plain_path for metric in self.metrics)
+
+    @property
     def width(self) -> int:
         """The number of statistics: one, and what the members have besides."""
         return 1 + sum(self._sizes)

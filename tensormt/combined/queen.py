@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from tensormt.combined.base import CombinedMetric
 from tensormt.errors import NoExplanation, SegmentError
-from tensormt.formulas import as_float64, namespace
+from tensormt.formulas import as_float64, namespace, round_for_ties
 from tensormt.inputs import member_batch, member_batches
 
 if TYPE_CHECKING:
@@ -45,7 +45,6 @@ class Queen(CombinedMetric):
     def _statistics(self, hyp: Any, refs: Sequence[Any]) -> Tensor:
         import torch
 
-        from tensormt.kernels.kendall import round_for_ties
         from tensormt.kernels.queen_counts import set_counts, triple_weights
 
         present = torch.stack([ref.lengths > 0 for ref in refs], 1)

@@ -245,7 +245,7 @@ def make_evaluator(
 
         chosen = list(dict.fromkeys(args.metrics)) if metrics is None else metrics
         source = tree_options(args, progress) if trees is None else trees
-        return Evaluator(chosen, source, choose_device(args.device), args.lang)
+        return Evaluator(chosen, source, args.device, args.lang)
 
 
 class CommandInputs(NamedTuple):

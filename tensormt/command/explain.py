@@ -95,13 +95,15 @@ def _explained(
     evaluator: Evaluator, texts: PreparedTexts, spec: str, statistics: Statistics
 ) -> list[Explained | None]:
     """Return what was matched for each system; None if the metric cannot explain it."""
+    import torch
+
     from tensormt.reporting.explained import by_segment
 
     try:
         explanations = evaluator.explain(texts, spec)
     except NoExplanation:
         return [None] * len(texts.segments.outputs)
-    tables = zip(explanations, statistics.tables[spec], strict=True)
+    tables = zip(explanations, torch.from_numpy(statistics.tables[spec]), strict=True)
     return [by_segment(each, evaluator.metrics[spec], rows)[0] for each, rows in tables]
 
 

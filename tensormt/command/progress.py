@@ -56,15 +56,17 @@ class Progress:
         quiet: bool = False,
         stream: TextIO | None = None,
     ) -> None:
+        stream = sys.stderr if stream is None else stream
+        self._bar = None
+        if quiet or not stream.isatty():
+            return
         from tqdm import tqdm
 
-        stream = sys.stderr if stream is None else stream
         self._bar = tqdm(
             total=total,
             desc=title,
             unit=f" {unit}",
             file=stream,
-            disable=True if quiet else None,  # None: shown on terminals only
             leave=False,
             dynamic_ncols=_width(stream) > 0,
             ncols=None if _width(stream) > 0 else _WIDTH,
@@ -72,6 +74,8 @@ class Progress:
 
     def __call__(self, count: int = 1, note: str | None = None) -> None:
         """Count `count` more items; `note` is shown at the end of the line until the next note."""
+        if self._bar is None:
+            return
         if note is not None:
             self._bar.set_postfix_str(note, refresh=False)
         self._bar.update(count)
@@ -87,4 +91,5 @@ class Progress:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._bar.close()
+        if self._bar is not None:
+            self._bar.close()

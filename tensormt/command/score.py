@@ -99,7 +99,7 @@ def run(args: argparse.Namespace) -> int:
             if args.confidence:
                 parts.append(found)
             if writer:
-                scores = {name: found.segments(name).numpy() for name in evaluator.metrics}
+                scores = {name: found.segments(name) for name in evaluator.metrics}
                 by_system = {
                     system: {name: table[k] for name, table in scores.items()}
                     for k, system in enumerate(found.systems)

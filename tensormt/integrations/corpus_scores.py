@@ -66,7 +66,7 @@ class CorpusScores:
 
     def standard_error(self, rows: Rows) -> float:
         """Compute the bootstrap standard error of the corpus score."""
-        return float(bootstrap_scores(self.statistics(rows))[self.name][0].std())
+        return float(bootstrap_scores(self.statistics(rows))[self.name][0].std(ddof=1))
 
     def interval(self, rows: Rows) -> tuple[float, float]:
         """Compute the 95% bootstrap interval of the corpus score."""

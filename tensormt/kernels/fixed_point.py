@@ -12,38 +12,45 @@ normalized in between.
 
 from __future__ import annotations
 
-import torch
-from torch import Tensor
+from typing import Any
+
+import numpy as np
+
+from tensormt.formulas import as_float64, is_float, namespace
 
 _FIRST, _NEXT = 16, 36  # fractional bits of the first word, bits of each other word
 
 
-def to_words(values: Tensor) -> Tensor:
-    """Split float values [n,X] into words, int64 [n,3,X]; integers [n,X] become [n,1,X]."""
-    if not values.is_floating_point():
+def to_words(values: Any) -> Any:
+    """Split float values [n,X] into words, int64 [n,3,X]; integers [n,X] become [n,1,X].
+
+    Tensors of torch and arrays of numpy are taken, here and below.
+    """
+    if not is_float(values):
         return values[:, None]
+    xp = namespace(values)
     words, rest = [], values * 2.0**_FIRST
     for _ in range(3):
-        whole = rest.floor()
-        words.append(whole.to(torch.int64))
+        whole = xp.floor(rest)
+        words.append(whole.astype(np.int64) if xp is np else whole.long())
         rest = (rest - whole) * 2.0**_NEXT
-    return torch.stack(words, 1)
+    return xp.stack(words, 1)
 
 
-def normalize_carries(words: Tensor) -> Tensor:
+def normalize_carries(words: Any) -> Any:
     """Carry over so that all words but the first are below 2³⁶; int64 [3,X] or [1,X], as given."""
     if words.shape[0] == 1:
         return words
     mask = (1 << _NEXT) - 1
     middle = words[1] + (words[2] >> _NEXT)
-    return torch.stack([words[0] + (middle >> _NEXT), middle & mask, words[2] & mask])
+    return namespace(words).stack([words[0] + (middle >> _NEXT), middle & mask, words[2] & mask])
 
 
-def from_words(words: Tensor) -> Tensor:
+def from_words(words: Any) -> Any:
     """Return the float64 values [X] of (sums of) words [3,X], or the integers [X] of [1,X]."""
     if words.shape[0] == 1:
         return words[0]
     # normalized first, so that equal sums give equal floats
-    high, middle, low = normalize_carries(words).unbind(0)
-    rest = middle.double() + low.double() * 2.0**-_NEXT
-    return (high.double() + rest * 2.0**-_NEXT) * 2.0**-_FIRST
+    high, middle, low = map(as_float64, normalize_carries(words))
+    rest = middle + low * 2.0**-_NEXT
+    return (high + rest * 2.0**-_NEXT) * 2.0**-_FIRST

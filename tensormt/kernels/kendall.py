@@ -20,16 +20,6 @@ from tensormt.kernels.backend import on_cpu
 LONG = 1000
 
 
-def round_for_ties(values: Tensor) -> Tensor:
-    """Round float values [...] to 40 significant bits, about twelve digits, at any scale.
-
-    Mathematically equal scores may differ in the last bits, depending on the order of summation;
-    such differences must not break ties.
-    """
-    mantissa, exponent = torch.frexp(values)
-    return torch.ldexp(torch.round(mantissa * 2.0**40) / 2.0**40, exponent)
-
-
 def dense(values: Tensor, real: Tensor) -> Tensor:
     """Return the rank of values [R,N] in each row, equal for ties, the last if masked; int64."""
     values = values.to(torch.float64).masked_fill(~real, torch.inf).contiguous()

@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 
 from tensormt.errors import TensorMTError
-from tensormt.kernels.kendall import round_for_ties
+from tensormt.formulas import round_for_ties
 from tensormt.metaeval import pairs
 from tensormt.metaeval.calibration import calibrated_accuracy
 from tensormt.metaeval.checks import check_arguments, check_tables

@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from tensormt.evaluator import Evaluator
-from tensormt.kernels.kendall import round_for_ties
+from tensormt.formulas import round_for_ties
 from tensormt.metaeval.grouping import correlate, correlate_systems, document_means
 from tensormt.metric import Metric
 from tensormt.segments import Segments
@@ -147,8 +147,8 @@ def evaluate_metrics(evaluator: Evaluator, segments: Segments) -> list[Scores]:
         Scores(
             name,
             signatures[name],
-            found.segments(name) if metric.higher_is_better else -found.segments(name),
-            found.tables[name],
+            torch.from_numpy(found.segments(name) * (1 if metric.higher_is_better else -1)),
+            torch.from_numpy(found.tables[name]),
             partial(_score_sums, metric),
             negated=not metric.higher_is_better,
         )

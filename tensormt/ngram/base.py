@@ -14,7 +14,7 @@ from tensormt.errors import TensorMTError
 from tensormt.inputs import Tokens
 from tensormt.metric import Metric
 from tensormt.options import Boolean, Choice, Integer, describe
-from tensormt.plain import MAX_SEGMENTS, MAX_TOKENS, overridden
+from tensormt.plain import MAX_SEGMENTS, MAX_TOKENS, limit, overridden
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -128,7 +128,7 @@ class NgramMetric(Metric["TokenBatch"]):
 
         None where there are too many for the plain path, or where the engine is to raise an error.
         """
-        if not 0 < len(hyp) <= MAX_SEGMENTS:
+        if not 0 < len(hyp) <= limit(MAX_SEGMENTS):
             return None
         if overridden(type(self), "_plain_row", "_statistics", "in_case", "count"):
             return None
@@ -139,7 +139,7 @@ class NgramMetric(Metric["TokenBatch"]):
                 return None
             sides.append(rows)
             size += self._plain_size(rows)
-        if size > self._plain_limit:
+        if size > limit(self._plain_limit):
             return None
         segments = [
             (row, [ref for ref in found if ref]) for row, *found in zip(*sides, strict=True)
@@ -153,14 +153,19 @@ class NgramMetric(Metric["TokenBatch"]):
         own = any(getattr(kind, name) is not getattr(NgramMetric, name) for name in hooks)
         return super().sharing_key if own else (NgramMetric, self.reads)
 
-    def statistics_with(
+    def rows_with(
         self, others: Sequence[Metric[TokenBatch]], hyp: TokenBatch, refs: Sequence[TokenBatch]
-    ) -> list[Tensor]:
-        """Compute the statistics of this metric and of others by one table of matches."""
+    ) -> list[Any]:
+        """Compute `rows` of this metric and of others; the engine has one table of matches."""
+        metrics = [self, *(cast(NgramMetric, other) for other in others)]
+        refs = self._check_sides(hyp, refs)
+        if all(metric.has_plain_path for metric in metrics):
+            rows = [metric._plain_statistics(hyp, refs) for metric in metrics]
+            if not any(found is None for found in rows):
+                return rows
         from tensormt.ngram.matching import joint_statistics
 
-        metrics = [self, *(cast(NgramMetric, other) for other in others)]
-        return joint_statistics(metrics, hyp, self._check_sides(hyp, refs))
+        return [*joint_statistics(metrics, hyp, refs)]
 
     def _explain(self, hyp: TokenBatch, refs: Sequence[TokenBatch]) -> Explanation:
         from tensormt.explanation import Explanation

@@ -22,7 +22,8 @@ from tensormt.kernels.ngram_overlap import Sequences, shared_ngrams
 from tensormt.ngram.keys import occurrences
 from tensormt.ngram.match_table import MatchTable
 from tensormt.text.dictionary import Dictionary, Pieces
-from tensormt.text.tokens import TokenBatch, dictionaries
+from tensormt.text.token_arrays import dictionaries
+from tensormt.text.tokens import TokenBatch
 
 if TYPE_CHECKING:
     from tensormt.ngram.chrf import ChrF

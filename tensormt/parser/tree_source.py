@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from functools import lru_cache
 from os import PathLike
-from typing import Any
-
-import torch
+from typing import TYPE_CHECKING, Any
 
 from tensormt.errors import TensorMTError
-from tensormt.parser.cache import CachedParser, TreeMemory
 from tensormt.parser.language_check import check_code
-from tensormt.parser.parser import EMBEDDED
-from tensormt.parser.registry import TextParser, open_parser
 from tensormt.trees.sources import PreparsedTrees, TreeOptions, TreesAsText
+
+if TYPE_CHECKING:
+    import torch
+
+    from tensormt.parser.cache import TreeMemory
+    from tensormt.parser.registry import TextParser
 
 _MAX_LOADED = 4  # parsers that stay loaded
 
@@ -49,6 +50,10 @@ def tree_source(
         return trees  # texts that are trees also give the tokens of other metrics
     if not needed:
         return None
+    from tensormt.parser.cache import CachedParser
+    from tensormt.parser.parser import EMBEDDED
+    from tensormt.parser.registry import TextParser, open_parser
+
     options = trees if isinstance(trees, TreeOptions) else TreeOptions(trees)
     parser, memory = options.parser, None
     if isinstance(parser, str) and not options.rules and parser.partition(":")[0] in EMBEDDED:
@@ -75,6 +80,9 @@ def tree_source(
 @lru_cache(maxsize=_MAX_LOADED)
 def _loaded(name: str, device: str, lang: str | None) -> tuple[TextParser, TreeMemory]:
     """A parser of the package, and the trees that it made."""
+    from tensormt.parser.cache import TreeMemory
+    from tensormt.parser.registry import open_parser
+
     return open_parser(name, device=None if device == "None" else device, lang=lang), TreeMemory()
 
 

@@ -15,8 +15,8 @@ from torch import Tensor
 
 from tensormt import qarla
 from tensormt.errors import TensorMTError
+from tensormt.formulas import round_for_ties
 from tensormt.kernels.backend import nonzero
-from tensormt.kernels.kendall import round_for_ties
 
 
 @dataclass(frozen=True)

@@ -159,13 +159,12 @@ class Collected:
     @property
     def statistics(self) -> Mapping[str, Tensor]:
         """Statistics by metric, [S,N,K]."""
-        return self.evaluated.tables
+        return {name: torch.from_numpy(t) for name, t in self.evaluated.tables.items()}
 
     @property
     def present(self) -> np.ndarray:
         """Where systems have an output, bool [S,N]."""
-        present: np.ndarray = self.evaluated.present.numpy()
-        return present
+        return self.evaluated.present
 
     @property
     def segments(self) -> int:
@@ -174,8 +173,7 @@ class Collected:
 
     def scores(self, metric: str) -> np.ndarray:
         """Return the segment scores of a metric, float64 [S,N]; NaN where there is no output."""
-        scores: np.ndarray = self.evaluated.segments(metric).numpy()
-        return scores
+        return self.evaluated.segments(metric)
 
     def explain(self, segments: Sequence[int]) -> dict[str, list[MetricMatches]]:
         """Return what was matched in some segments, by metric or member, for each system."""

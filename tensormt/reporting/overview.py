@@ -182,7 +182,7 @@ def _scored(
     rows: dict[str, list[Any]] = {name: [] for name in collected.statistics}
     sizes = []
     for k in kept:
-        chosen = collected.evaluated.of_segments(torch.from_numpy(np.nonzero(index == k)[0]))
+        chosen = collected.evaluated.of_segments(np.nonzero(index == k)[0])
         sizes.append(chosen.present.sum(1).tolist())
         for name, ends in intervals(chosen, BUCKET_SAMPLES).items():
             scores = chosen.corpus(name).tolist()

@@ -161,7 +161,7 @@ def _scored(
         tables.append(torch.from_numpy(np.stack(columns, 1).astype(np.float32)))
     sums = torch.stack([table.double().sum(0) for table in tables])  # [S,4,buckets]
     drawn = [
-        torch.stack([torch.tensordot(weights.float(), table, 1) for table in tables], 1)
+        torch.stack([torch.tensordot(torch.from_numpy(weights).float(), t, 1) for t in tables], 1)
         for weights in bootstrap_weights(size, BUCKET_SAMPLES, SEED)
     ]
     resampled = _f1(torch.cat(drawn).double())  # [n,S,buckets]
@@ -171,7 +171,7 @@ def _scored(
         [
             [
                 float(scores[s, k]),
-                *percentile_interval(resampled[:, s, k]),
+                *percentile_interval(resampled[:, s, k].numpy()),
                 float(precision[s, k]),
                 float(recall[s, k]),
             ]

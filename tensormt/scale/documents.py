@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import torch
+import numpy as np
 
 from tensormt.data.fsspec_io import filesystem
 from tensormt.data.shard_writer import SUFFIXES, ScoreFile, read_columns, read_footer
@@ -82,8 +82,8 @@ def read_sums(job: Job, shard: Shard) -> Totals:
     columns, footer = read_columns(_path(job, shard))
     tables = {}
     for name, (words, width) in footer["shapes"].items():
-        own = [torch.tensor(columns[cell], device="cpu") for cell in _cells({name: (words, width)})]
-        tables[name] = torch.stack(own).view(words, width, -1).transpose(1, 2)
+        own = [columns[cell] for cell in _cells({name: (words, width)})]
+        tables[name] = np.array(own, np.int64).reshape(words, width, -1).swapaxes(1, 2)
     return Totals.from_json({"names": columns["doc"], "documents": {"": tables}})
 
 

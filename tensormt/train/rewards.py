@@ -181,7 +181,7 @@ class Reward:
         pool = matches_with_average(
             hyp.ids, hyp.lengths, own.ids, own.lengths, share, max_order=metric.max_order
         )
-        found = self.metric.score(metric.count(pool, None), segment=True)
+        found: Tensor = self.metric.score(metric.count(pool, None), segment=True)
         return found.view(hyp.lengths.shape)
 
     @torch.no_grad()
@@ -200,7 +200,8 @@ class Reward:
         if getattr(self.metric, "clips_only", False):
             metric: Any = self.metric
             pool = matches_with_others(ids, lengths, metric.max_order)
-            return self.metric.score(metric.count(pool, None), segment=True).view(size, number)
+            found: Tensor = self.metric.score(metric.count(pool, None), segment=True)
+            return found.view(size, number)
         index = torch.arange(number, device=samples.device)
         rest = (index[:, None] + index[1:]) % number
         found = scores(

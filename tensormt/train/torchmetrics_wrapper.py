@@ -98,7 +98,8 @@ class TorchScore(Base):
     def _zeros(self) -> Tensor:
         """The state before the first update: words of all statistics."""
         none = self.metric.reads.empty()
-        return to_words(self.metric.statistics(none, [none])).sum(0)
+        words: Tensor = to_words(self.metric.statistics(none, [none]))
+        return words.sum(0)
 
     def update(
         self,
@@ -187,7 +188,8 @@ class TorchScore(Base):
             flat[torch.where(k < numbers, first + k, ref_lengths.shape[0])]
             for k in range(int(numbers.max()))
         ]
-        return to_words(self.metric.statistics(hyp, streams)).sum(0)
+        words: Tensor = to_words(self.metric.statistics(hyp, streams))
+        return words.sum(0)
 
     def _joined(self, part: str) -> Tensor:
         """A list state, which synchronization may have concatenated, as one tensor."""

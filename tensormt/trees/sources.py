@@ -14,12 +14,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tensormt.data.coercion import as_lines
 from tensormt.errors import TensorMTError
 from tensormt.segments import Segments
-from tensormt.trees.batch import TreeBatch
+
+if TYPE_CHECKING:
+    from tensormt.trees.batch import TreeBatch
 
 GIVEN = "given"  # in signatures: the trees came with the text, no parser made them
 
@@ -94,6 +96,8 @@ class TreesAsText:
         self, lines: Sequence[str | None], first: int = 1, source: str | None = None
     ) -> TreeBatch:
         """Read the trees; an error names the line (or tree), the first one being `first`."""
+        from tensormt.trees.batch import TreeBatch
+
         source = self.source if source is None else source
         if self.form == "conllu":
             texts = [(line or "").strip("\n") for line in lines]
@@ -114,6 +118,8 @@ class PreparsedTrees:
     fingerprint = GIVEN
 
     def __init__(self, trees: Sequence[Any], segments: Segments) -> None:
+        from tensormt.trees.batch import TreeBatch
+
         self.batches = [
             each
             if isinstance(each, TreeBatch)
@@ -157,6 +163,8 @@ def write_lines(trees: TreeBatch) -> list[str]:
 
 def read_lines(lines: Sequence[str]) -> TreeBatch:
     """The trees of lines that `write_lines` wrote, all of one kind."""
+    from tensormt.trees.batch import TreeBatch
+
     if not any(line.startswith("[") for line in lines):
         return TreeBatch.from_brackets(lines)
     try:

@@ -1,0 +1,68 @@
+"""Small jobs on n-grams start without torch, and print what the batched engine prints."""
+
+import subprocess
+import sys
+
+import pytest
+
+HYPS = ["the dog ran away today", "it is the cat , “really”", "hello my friend", "", "e\u0301té"]
+REFS = ["the dog ran home today", "it is a cat , really", "hello there my friend", "a b", "été"]
+OTHER = ["a dog ran home", "", "hello friend", "a", "ete"]
+RUN = """
+import sys
+from tensormt.command.main import main
+status = main(sys.argv[2:]) if sys.argv[1] == "plain" else None
+if status is None:
+    import torch
+    from tensormt.metric import Metric
+    Metric._plain_statistics = lambda *sides: None
+    from tensormt.ngram import BLEU, ChrF
+    BLEU._plain_statistics = ChrF._plain_statistics = Metric._plain_statistics
+    status = main(sys.argv[2:])
+else:
+    loaded = {"torch", "pyarrow", "scipy.stats", "tqdm"} & set(sys.modules)
+    assert not loaded, loaded
+sys.exit(status)
+"""
+
+
+@pytest.fixture
+def files(tmp_path):
+    for name, lines in (("h", HYPS), ("r", REFS), ("o", OTHER)):
+        (tmp_path / f"{name}.txt").write_text("\n".join(lines * 20) + "\n", "utf-8")
+    (tmp_path / "docs.txt").write_text("\n".join(["a", "b"] * 50) + "\n")
+    return tmp_path
+
+
+def run(path, folder, arguments):
+    command = [sys.executable, "-c", RUN, path, *arguments]
+    found = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    assert found.returncode == 0, found.stderr
+    return found.stdout
+
+
+FULL = ["--docs", "docs.txt", "--documents", "--confidence", "-f", "json"]
+METRICS = ["-m", "bleu", "bleu:max_order=2,lowercase=yes", "chrf", "chrf++", "bleu+chrf"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["score", "r.txt", "o.txt", "-i", "h.txt", "o.txt", *METRICS, *FULL],
+        ["compare", "r.txt", "-i", "h.txt", "o.txt", *METRICS, "-f", "json"],
+        ["compare", "r.txt", "-i", "h.txt", "o.txt", "-m", "chrf", "--paired-ar"],
+    ],
+    ids=["score", "compare", "randomization"],
+)
+def test_torch_is_not_imported_and_nothing_changes(files, arguments):
+    assert run("engine", files, arguments) == run("plain", files, arguments)
+
+
+def test_large_jobs_import_torch(files):
+    """The engine is faster than the plain path from some thousand outputs on."""
+    for name in ("h.txt", "r.txt"):
+        lines = (files / name).read_text("utf-8")
+        (files / name).write_text(lines * 100, "utf-8")
+    code = RUN.replace("assert not loaded", "assert 'torch' in loaded")
+    command = [sys.executable, "-c", code, "plain", "score", "r.txt", "-i", "h.txt", "-m", "bleu"]
+    assert subprocess.run(command, cwd=files, capture_output=True).returncode == 0
