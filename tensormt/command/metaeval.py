@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,6 +26,7 @@ examples:
   tensormt metaeval DATA.jsonl --statistic tau_wmt10 --grouping pooled --least-gap 25
   tensormt metaeval en-de.mqm.seg.score --scores BLEU.seg.score COMET.seg.score --docs en-de.docs
   tensormt metaeval mt-metrics-eval-v2/wmt23 --lp zh-en he-en en-de -m bleu chrf --table wmt24
+  tensormt metaeval DATA.jsonl -m bleu chrf blend --report page.html
 
 DATA.jsonl has one segment a line:
   {"doc": ..., "refs": [...], "sys": {NAME: {"hyp": ..., "scores": {"fluency": ...}}}}
@@ -94,6 +96,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--spa-permutations", type=int, default=1000, metavar="N",
         help="sign changes of soft pairwise accuracy (0: normal approximation)")  # fmt: skip
     add("--plots", metavar="FOLDER", help="write plots of metrics and human scores there")
+    add("--report", metavar="FILE", help="write an HTML page with tables and charts there")
     add("--seed", type=int, default=12345)
     arguments.add_format(parser)
 
@@ -108,6 +111,10 @@ def run(args: argparse.Namespace) -> int:
         from tensormt.figures import check_matplotlib
 
         check_matplotlib()
+    if args.report:
+        from tensormt.data.atomic_write import output_path
+
+        output_path(args.report, args.data)
     config = _config(args)
     check_config(replace(config, levels=(), statistics=()) if args.table else config)
     if args.test and not args.table:
@@ -118,6 +125,7 @@ def run(args: argparse.Namespace) -> int:
         table = make_table(judged_pairs, args.table, config, clustered=not args.no_clusters)
         if args.plots:
             _plot(args, sets, table)
+        _write_page(args, sets, config, [], table)
         print(_render_table(args, table, judged_pairs))
         return 0
     rows: list[Row] = []
@@ -127,6 +135,7 @@ def run(args: argparse.Namespace) -> int:
         tests += pairwise_tests(parts, config) if args.test else []
     if args.plots:
         _plot(args, sets, None)
+    _write_page(args, sets, config, rows, None)
     print(_render(args, rows, tests, [own for parts in sets for own in parts]))
     return 0
 
@@ -233,6 +242,23 @@ def _plot(args: argparse.Namespace, sets: list[list[JudgedSet]], table: WMTTable
     from tensormt.metaeval.plots import save_plots
 
     save_plots([own for parts in sets for own in parts], table, Path(args.plots))
+
+
+def _write_page(
+    args: argparse.Namespace,
+    sets: list[list[JudgedSet]],
+    config: Config,
+    rows: list[Row],
+    table: WMTTable | None,
+) -> None:
+    """Write the page of --report, if it was asked for."""
+    if args.report:
+        from tensormt.reporting.metaeval_page import write_metaeval_page
+
+        title = f"tensormt metaeval: {', '.join(Path(path).name for path in args.data)}"
+        own = [judged for parts in sets for judged in parts]
+        path = write_metaeval_page(args.report, own, config, rows, table, title)
+        print(f"{path}: {path.stat().st_size:,} bytes", file=sys.stderr)
 
 
 def _render(

@@ -52,7 +52,7 @@ def save_plots(sets: Sequence[JudgedSet], table: WMTTable | None, folder: Path) 
     return files
 
 
-def _label(scores: Scores) -> str:
+def score_label(scores: Scores) -> str:
     """Return the name of a metric, with a minus sign if its scores are negated."""
     return f"−{scores.name}" if scores.negated else scores.name
 
@@ -60,7 +60,7 @@ def _label(scores: Scores) -> str:
 def _scatter(figure: Any, judged: JudgedSet, scores: Scores) -> Any:
     """Plot the systems and the segments of one metric and one human score."""
     above, below = figure.subplots(2, 1)
-    figure.suptitle(f"{judged.name}: {_label(scores)} and {judged.human_name}")
+    figure.suptitle(f"{judged.name}: {score_label(scores)} and {judged.human_name}")
     human, metric = system_scores(judged), scores.systems()
     above.scatter(metric.tolist(), human.tolist(), s=14, zorder=3)
     kept = ~(human.isnan() | metric.isnan())
@@ -77,7 +77,7 @@ def _scatter(figure: Any, judged: JudgedSet, scores: Scores) -> Any:
         f"segments: r = {float(r):.3f}, n = {count} (shade: log of the number)", fontsize=10
     )
     for axes in (above, below):
-        axes.set_xlabel(_label(scores))
+        axes.set_xlabel(score_label(scores))
         axes.set_ylabel(judged.human_name)
         axes.margins(0.08)
     figure.tight_layout()
@@ -158,7 +158,7 @@ def correlation_matrix(judged: JudgedSet) -> tuple[list[str], Tensor]:
         tables[None].expand(len(tables), -1, -1),
         present[:, None] & present[None],
     )
-    return [judged.human_name, *(_label(scores) for scores in judged.metrics)], found
+    return [judged.human_name, *(score_label(scores) for scores in judged.metrics)], found
 
 
 def _matrix(figure: Any, judged: JudgedSet) -> Any:

@@ -1,30 +1,4 @@
 // Charts: a histogram to brush, a scatter of two metrics.
-function scale(low, high, from, to) {
-  const span = high - low || 1;
-  return Object.assign((value) => from + ((value - low) / span) * (to - from), { back: (x) => low + ((x - from) / (to - from)) * span });
-}
-
-function ticks(low, high, count) {
-  const step = 10 ** Math.floor(Math.log10((high - low || 1) / count));
-  const wide = [1, 2, 5, 10].map((k) => k * step).find((k) => (high - low) / k <= count) || step;
-  const found = [];
-  for (let value = Math.ceil(low / wide) * wide; value <= high + wide * 1e-9; value += wide) found.push(Number(value.toPrecision(10)));
-  return found;
-}
-
-const tick = (value) => minus(String(Number(value.toPrecision(6))));
-// a title that fits: with the names of systems, else with A and B, else cut
-const fitted = (width, ...titles) => { const most = Math.floor(width / 6.2), found = titles.find((title) => [...title].length <= most) ?? titles.at(-1); return [...found].length > most ? [...found].slice(0, most - 1).join('') + '…' : found; };
-
-function range(values) {
-  let low = Infinity, high = -Infinity;
-  for (const value of values) { if (value < low) low = value; if (value > high) high = value; }
-  return low <= high ? [low, high === low ? low + 1 : high] : [0, 1];
-}
-
-// as wide as there is room, so that letters keep their size in a narrow window
-const roomIn = (id, most) => Math.max(320, Math.min(most, $(id).clientWidth || most));
-
 async function drawHistogram() {
   const metric = metricOf(state.m), values = await differences(state.m);
   const width = roomIn('histogram', 520), height = 220, left = 40, right = 10, bottom = 44, bins = 41;

@@ -24,7 +24,11 @@ from tensormt.data.atomic_write import atomic_file
 
 LINES = 2000  # lines of text in one block
 _FOLDER = Path(__file__).parent
-_SCRIPTS = (
+REPORT = (
+    "page.html",
+    "elements.js",
+    "axes.js",
+    "state.js",
     "data.js",
     "charts.js",
     "panels.js",
@@ -35,6 +39,8 @@ _SCRIPTS = (
     "zoom.js",
     "start.js",
 )
+
+METAEVAL = ("metaeval.html", "elements.js", "axes.js", "state.js", "metaeval.js")
 
 _PAGE = """<!doctype html>
 <html lang="en">
@@ -122,7 +128,13 @@ def _asset(name: str) -> str:
     return files.text(str(_FOLDER / name))
 
 
-def write_page(path: Path, title: str, meta: dict[str, Any], packed: PackedBlocks) -> None:
+def write_page(
+    path: Path,
+    title: str,
+    meta: dict[str, Any],
+    packed: PackedBlocks,
+    assets: Sequence[str] = REPORT,
+) -> None:
     """Write the page.
 
     Args:
@@ -130,8 +142,10 @@ def write_page(path: Path, title: str, meta: dict[str, Any], packed: PackedBlock
         title: Title of the page.
         meta: Data of the page, which refers to blocks by number.
         packed: The blocks.
+        assets: Files of the body and of the scripts.
     """
-    script = "'use strict';\n(() => {\n" + "\n".join(map(_asset, _SCRIPTS)) + "\n})();"
+    body, *scripts = assets
+    script = "'use strict';\n(() => {\n" + "\n".join(map(_asset, scripts)) + "\n})();"
     style = _asset("page.css")
     policy = (
         f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "
@@ -147,7 +161,7 @@ def write_page(path: Path, title: str, meta: dict[str, Any], packed: PackedBlock
         policy=html.escape(policy, quote=False),
         title=html.escape(title),
         style=style,
-        body=_asset("page.html"),
+        body=_asset(body),
         data="\n".join(blocks),
         script=script,
     )

@@ -1,16 +1,4 @@
 // Panels of numbers: systems and significance, buckets, what is matched, metrics.
-function table(head, body, attributes = {}, choose = null) {
-  const cells = (row, name) => row.map((cell) => (cell instanceof Element && /^T[HD]$/.test(cell.tagName) ? cell : make(name, {}, cell)));
-  return make('div', { class: 'scroll' }, make('table', attributes, make('thead', {}, make('tr', {}, cells(head, 'th'))), make('tbody', {}, body.map((row) => make('tr', { onclick: choose && ((event) => choose(event.currentTarget)) }, cells(row, 'td'))))));
-}
-
-async function copy(text, button) {
-  try { await navigator.clipboard.writeText(text); } catch {
-    const area = make('textarea', {}); area.value = text; document.body.append(area); area.select(); document.execCommand('copy'); area.remove();
-  }
-  const before = button.textContent; button.textContent = 'Copied'; setTimeout(() => { button.textContent = before; }, 1200);
-}
-
 function drawSystems() {
   const best = meta.metrics.map((m) => (m.higher ? Math.max : Math.min)(...m.scores.filter((score) => score !== null)));
   const head = ['System', ...meta.metrics.map((m, k) => make('th', { class: k === state.m ? 'number on' : 'number' }, make('button', { type: 'button', class: 'link', 'data-metric': k, onclick: () => set({ m: k, lo: null, hi: null }) }, m.name, m.higher ? '' : ' ↓')))];
@@ -55,27 +43,6 @@ function drawForest() {
   });
   for (const value of ticks(low, high, 5)) svg.append(make('svg:text', { x: x(value), y: bottom + 16, 'text-anchor': 'middle' }, tick(value)));
   fill($('forest'), make('h3', {}, `Differences of ${m.name}`), svg, make('p', { class: 'note' }, `Differences of corpus scores with 95% bootstrap intervals; a full circle and a star where the corrected p is below 0.05${found.length > most ? `; ${most} of ${found.length} pairs, those of A and B first` : ''}.`));
-}
-
-// a long name without its middle, so that names that begin or end alike can be told apart
-function middleCut(text, most) {
-  const letters = [...text];
-  return letters.length <= most ? text : letters.slice(0, Math.ceil((most - 1) / 2)).join('') + '…' + letters.slice(letters.length - Math.floor((most - 1) / 2)).join('');
-}
-
-// names without what all of them begin and end with, where they are too long
-function shortened(labels, most) {
-  if (labels.length < 2 || labels.every((label) => [...label].length <= most)) return labels;
-  const split = labels.map((label) => [...label]), least = Math.min(...split.map((label) => label.length));
-  let head = 0, tail = 0;
-  while (head < least && split.every((label) => label[head] === split[0][head])) head++;
-  while (tail < least - head && split.every((label) => label[label.length - 1 - tail] === split[0][split[0].length - 1 - tail])) tail++;
-  const inside = (letter) => letter !== undefined && /[\p{L}\p{N}]/u.test(letter); // names are cut between words
-  while (head && inside(split[0][head - 1])) head--;
-  while (tail && inside(split[0][split[0].length - tail])) tail--;
-  if (head < 4) head = 0;
-  if (tail < 4) tail = 0;
-  return split.map((label) => middleCut((head ? '…' : '') + label.slice(head, label.length - tail).join('') + (tail ? '…' : ''), most));
 }
 
 function drawBuckets() {

@@ -1,9 +1,5 @@
 // Start: read what the first look needs, draw, and listen.
-function setTheme() {
-  const dark = state.theme ? state.theme === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
-  document.documentElement.dataset.theme = dark ? 'dark' : 'light';
-  $('theme').textContent = dark ? 'Light' : 'Dark';
-}
+const setTheme = () => applyTheme(state.theme);
 
 function drawPickers() {
   fill($('metric'), meta.metrics.map((m, k) => make('option', { value: k, selected: k === state.m }, m.name)));

@@ -41,8 +41,8 @@ def test_plots_are_files(tmp_path):
 
 def test_negated_scores_have_a_minus_sign():
     scores = Scores("ter", "TER", torch.zeros(2, 2))
-    assert plots._label(scores) == "ter"
-    assert plots._label(replace(scores, negated=True)) == "−ter"
+    assert plots.score_label(scores) == "ter"
+    assert plots.score_label(replace(scores, negated=True)) == "−ter"
 
 
 def boxes(axes):

@@ -25,9 +25,9 @@ def test_data_is_never_markup(tmp_path):
 
 
 def test_no_script_makes_markup_of_text():
-    from tensormt.reporting.page import _FOLDER, _SCRIPTS
+    from tensormt.reporting.page import _FOLDER, METAEVAL, REPORT
 
-    for name in _SCRIPTS:
+    for name in (*REPORT, *METAEVAL):
         text = (_FOLDER / name).read_text(encoding="utf-8")
         for risky in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("):
             assert risky not in text, f"{name} uses {risky}"
