@@ -50,26 +50,53 @@ def packages() -> list[Any]:
 
 
 def reference() -> dict[str, str]:
-    """The pages of the reference by name; a name of several packages stands on the first page."""
-    pages: dict[str, str] = {}
+    """The pages of the reference by name: one for each package or module with public names.
+
+    `tensormt` itself is a list of its names with links; a name of several packages stands on the
+    page of the first, one of no other package on the page of its module.
+    """
+    pages: dict[str, list[str]] = {}
     home: dict[str, str] = {}  # identifier → page
-    for module in packages():
+    top, *others = packages()
+    for module in others:
         page = module.__name__
-        parts = [f"# {page}", markdown(inspect.getdoc(module) or "")]
-        for name in module.__all__:
-            value = getattr(module, name)
-            place = f"{page}.{name}"
-            if inspect.isclass(value) or inspect.isroutine(value):
-                place = f"{value.__module__}.{value.__qualname__}"
+        pages[page] = [f"# {page}", markdown(inspect.getdoc(module) or "")]
+        for name, value, place in public(module):
             if inspect.ismodule(value):
-                parts.append(f"## {name}\nSee [{value.__name__}]({value.__name__}.md).")
+                pages[page].append(f"## {name}\nSee [{value.__name__}]({value.__name__}.md).")
             elif place in home:
-                parts.append(f"## {name}\nSee [{home[place]}.{name}]({home[place]}.md#{place}).")
-            elif not name.startswith("_"):
+                link = f"{home[place]}.md#{place}"
+                pages[page].append(f"## {name}\nSee [{home[place]}.{name}]({link}).")
+            else:
                 home[place] = page
-                parts.append(f"::: {place}")
-        pages[page] = "\n\n".join(parts)
-    return pages
+                pages[page].append(f"::: {place}")
+    rows = ["| name | what it is |", "| --- | --- |"]
+    for name, value, place in public(top):
+        summary = markdown((inspect.getdoc(value) or "").partition("\n")[0]).strip()
+        if inspect.ismodule(value):
+            rows.append(f"| [`{name}`]({value.__name__}.md) | {summary} |")
+            continue
+        if place not in home:
+            page = place.rpartition(".")[0]
+            pages.setdefault(page, [f"# {page}"]).append(f"::: {place}")
+            home[place] = page
+        rows.append(f"| [`{name}`]({home[place]}.md#{place}) | {summary} |")
+    about = markdown(inspect.getdoc(top) or "")
+    pages["tensormt"] = ["# tensormt", about, "\n".join(rows)]
+    return {page: "\n\n".join(parts) for page, parts in pages.items()}
+
+
+def public(module: Any) -> list[tuple[str, Any, str]]:
+    """The public names of a module, each with its value and its identifier."""
+    found = []
+    for name in module.__all__:
+        value = getattr(module, name)
+        place = f"{module.__name__}.{name}"
+        if inspect.isclass(value) or inspect.isroutine(value):
+            place = f"{value.__module__}.{value.__qualname__}"
+        if not name.startswith("_"):
+            found.append((name, value, place))
+    return found
 
 
 def root_file(name: str) -> str:
@@ -81,11 +108,11 @@ def root_file(name: str) -> str:
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Put the pages of the reference where mkdocs.yml has `Reference`."""
-    assert config.nav is not None
-    for entry in config.nav:
-        if "Reference" in entry:
-            entry["Reference"] = [{name: f"api/{name}.md"} for name in sorted(reference())]
+    """Put the pages of the reference where mkdocs.yml has `Python`."""
+    parts = [part for entry in config.nav or [] for part in entry.get("Reference", [])]
+    for part in parts:
+        if "Python" in part:
+            part["Python"] = [{name: f"api/{name}.md"} for name in sorted(reference())]
     return config
 
 
@@ -106,7 +133,12 @@ def markdown(text: str) -> str:
     pieces = re.split(r"(?m)(^ *```.*?^ *```$|`[^`\n]+`|^ {4,}.*$)", text, flags=re.DOTALL)
     for k in range(0, len(pieces), 2):
         pieces[k] = pieces[k].replace("[", r"\[").replace("<", "&lt;").replace("*", r"\*")
-    return "".join(pieces)
+    text = "".join(pieces)
+    # indented text is code, but not in sections such as Args: there [B][K] would be a link
+    head, section, tail = re.split(r"(?m)^((?:Args|Returns|Raises):$|\Z)", text, maxsplit=1)
+    pieces = re.split(r"(?m)(^ *```.*?^ *```$|`[^`\n]+`)", tail, flags=re.DOTALL)
+    pieces[::2] = [re.sub(r"\](?=\[)", r"]\\", piece) for piece in pieces[::2]]
+    return head + section + "".join(pieces)
 
 
 class Docstrings(Extension):
