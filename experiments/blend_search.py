@@ -1,174 +1,265 @@
-"""How the members of `blend` were found: means of two to four metrics, at most two of a family.
+"""Which means to recommend as `blend` and `blend-context`: the choice, and what it is worth.
 
-    python experiments/blend_search.py --data FOLDER [--cache FOLDER] [--keep FOLDER]
+    python experiments/blend_search.py --data FOLDER --keep FOLDER [--cache FOLDER] [--sets NAME …]
 
-Each metric is scored once a set (kept as arrays in --keep). A mean's Pearson over outputs comes
-from the members' covariances, the share of pairs from their differences. What chooses a mean:
+FOLDER holds one folder a set with segments.jsonl, and wmt23_ende in the layout of mt-metrics-eval.
+Each member is scored once a set; scores are kept in --keep, so that a run that was stopped goes on.
+Four figures, each the mean over human scores of a set and then over sets:
 
-    min( gain of Pearson over BLEU-4 / .04 , gain of pairs / .01 )      means over human scores
+    SPA, acc_eq       soft pairwise accuracy of systems, and accuracy within a segment with ties
+    pairs             pairs of outputs of one source in the order of people, ties half
+    r                 Pearson over all outputs
 
-among those whose Pearson lies above BLEU-4's on every set. wmt17_deen has 29 pairs, which are left
-out of the choice and printed. Then the same with one set left out, judged on that set alone: what
-the choice is worth on a set that it has not seen. BM and BMA are not among the candidates: on MQM
-their Pearson grows without their pairs, since they fall more with the length of a segment.
+`blend`, without vectors, all sets: of the means of up to four members that are not below the former
+blend in the mean of all figures, the one with the best SPA and acc_eq on translations judged by
+MQM. `blend-context`, with vectors of one layer (a text is encoded once), English sets: the mean of
+up to three members with the best mean of all figures. Then both rules with a set left out, judged
+on that set alone, and what the chosen means lose without each member. wmt17_deen has too few judged
+outputs of one source for the first three figures. MiniLM reads English.
 """
 
 from __future__ import annotations
 
 import argparse
-from itertools import combinations, product
+import math
+import time
+import warnings
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
+import torch
 from blend import SETS, load
+from scipy.special import ndtr
 
+from tensormt.data.human_scores import read_jsonl
+from tensormt.data.wmt import read_folder
 from tensormt.evaluator import Evaluator
 from tensormt.metaeval.scores import evaluate_metrics
 from tensormt.parser import Parser
 from tensormt.parser.cache import CachedParser
 from tensormt.registry import MEANS, make
+from tensormt.segments import Segments
 
-_CHRF = ("char_order=3,beta=1", "char_order=4,beta=1", "beta=1", "beta=2")
-_CHRF += ("beta=1,word_order=2", "beta=1,whitespace=yes")
-FAMILIES: list[tuple[int, list[str]]] = [  # at most so many of these
-    (1, [f"chrf:{one}{case}" for case in ("", ",lowercase=yes") for one in _CHRF]),
-    (
-        1,
-        [f"bleu:max_order={n}" for n in (1, 2, 3, 4)]
-        + [f"bleu:max_order={n},lowercase=yes" for n in (2, 3, 4)],
-    ),
-    (
-        2,
-        [f"hwcm:max_length={n},balance=f1" for n in (1, 2, 3)]
-        + [f"hwcm:max_length={n},balance=brevity" for n in (2, 3)],
-    ),
-    (
-        1,
-        [f"stm:max_depth={n},balance=f1" for n in (1, 2, 4)]
-        + ["dstm:max_depth=2,balance=f1", "stm:max_depth=2,balance=f1,lexical=yes"],
-    ),
+PLAIN = [
+    "chrf:beta=1,lowercase=yes,whitespace=yes",
+    "chrf:beta=2,lowercase=yes,whitespace=yes",
+    *(f"bleu:max_order={n},lowercase=yes" for n in (1, 2, 3)),
+    "rouge:variant=1,tokenize=13a",
+    "rouge:tokenize=13a",
+    "hwcm:max_length=1,balance=f1",
+    "hwcm:max_length=2,balance=f1",
+    *(f"hwcm:max_length={n},balance=brevity" for n in (1, 2, 3)),
 ]
-MEMBERS = [spec for _, specs in FAMILIES for spec in specs]
+OTHERS = ["bleu", "chrf", "rouge"]  # as people know them; not in the search
+_LAYER = "bertscore:layer=4"
+_ONCE = "matching=one_to_one"
+VECTORS = {
+    "last": ["bertscore", *(f"bertscore:units={u},{_ONCE},idf=yes" for u in ("words", "pairs"))],
+    "layer 4": [
+        *(
+            f"{_LAYER},units={u},{_ONCE}{idf}"
+            for u in ("words", "pairs")
+            for idf in ("", ",idf=yes")
+        ),
+    ],
+}
+GERMAN = {"ted21_ende": ["mqm"], "wmt23_ende": ["mqm"]}
+ALL = {**{name: facts["human"] for name, facts in SETS.items()}, **GERMAN}
+TRANSLATED = ["wmt23_zhen_mqm", "ted21_zhen", "wmt23_ende", "ted21_ende"]
 FEW_PAIRS = "wmt17_deen"
-BEFORE = (
-    "chrf:beta=2,lowercase=yes+bleu:max_order=4,lowercase=yes+hwcm:max_length=1,balance=f1"
-    "+stm:max_depth=2,balance=f1"
-)
+FORMER = (PLAIN[0], "hwcm:max_length=1,balance=f1", "hwcm:max_length=3,balance=brevity")
+FIGURES = ("SPA", "acc_eq", "pairs", "r")
+Mean = tuple[str, ...]
 
 
-def scored(name: str, data: Path, trees: CachedParser, keep: Path | None) -> dict[str, np.ndarray]:
+def segments_of(data: Path, name: str) -> Segments:
+    """Read a set; of large ones the segments that somebody judged."""
+    if name == "wmt23_ende":
+        test = read_folder(str(data / name), "en-de").test
+    elif name in SETS:
+        test = load(data, name)
+    else:
+        test = read_jsonl(data / name / "segments.jsonl")
+    judged = ~np.isnan(np.stack([test.human_scores(human) for human in ALL[name]])).all((0, 1))
+    return test if judged.all() else test[np.flatnonzero(judged)]
+
+
+def scored(name: str, data: Path, keep: Path, cache: Path | None) -> dict[str, np.ndarray]:
     """Segment scores [S,N] by member, 0 to 1, and human scores."""
-    place = None if keep is None else keep / f"{name}.npz"
-    if place is not None and place.exists():
-        return dict(np.load(place))
-    test = load(data, name)
-    found = {f"human {human}": test.human_scores(human) for human in SETS[name]["human"]}
-    for scores in evaluate_metrics(Evaluator(MEMBERS, trees), test):
-        found[scores.name] = (scores.segments / (make(scores.name).scale or 1.0)).numpy()
-    if place is not None:
-        place.parent.mkdir(parents=True, exist_ok=True)
+    place = keep / f"{name}.npz"
+    found = dict(np.load(place)) if place.exists() else {}
+    vectors = [] if name in GERMAN else list(VECTORS.values())
+    for group in (PLAIN + OTHERS, *vectors):
+        missing = [spec for spec in group if spec not in found]
+        if not missing:
+            continue
+        test, start = segments_of(data, name), time.process_time()
+        lang = "de" if name in GERMAN else None
+        trees = CachedParser(Parser.load("ud", lang=lang) if lang else Parser.load(), cache)
+        found.update({f"human {human}": test.human_scores(human) for human in ALL[name]})
+        for scores in evaluate_metrics(Evaluator(missing, trees, lang=lang), test):
+            found[scores.name] = (scores.segments / (make(scores.name).scale or 1.0)).numpy()
+        keep.mkdir(parents=True, exist_ok=True)
         np.savez(place, **found)
+        print(f"{name}: {len(test)} segments, {time.process_time() - start:.0f} s", flush=True)
     return found
 
 
 class Judged:
-    """One human score of a set: what Pearson and pairs of any mean of members are made of."""
+    """One human score [S,N] of a set, and what figures of any mean of members [M,S,N] need."""
 
-    def __init__(self, name: str, human: np.ndarray, scores: np.ndarray) -> None:
-        self.name = name
-        real = ~np.isnan(human) & ~np.isnan(scores).any(0)
-        people = human[real] - human[real].mean()
-        members = scores[:, real] - scores[:, real].mean(1, keepdims=True)
-        self.cross, self.spread = members @ people, members @ members.T
-        self.norm = np.linalg.norm(people)
-        better = [
-            scores[:, one, used] - scores[:, two, used]
-            for one, two in product(range(len(human)), repeat=2)
-            if (used := real[one] & real[two] & (human[one] > human[two])).any()
+    def __init__(self, human: np.ndarray, members: np.ndarray) -> None:
+        real = ~np.isnan(human) & ~np.isnan(members).any(0)
+        i, j = np.triu_indices(len(human), 1)
+        both = real[i] & real[j]  # [pairs of systems, N]
+        people, scores = np.nan_to_num(human), np.nan_to_num(members)
+        gap = np.where(both, people[i] - people[j], 0)
+        leads = np.where(both, scores[:, i] - scores[:, j], 0)
+        self.sign, self.lead = np.sign(gap[both]), leads[:, both]
+        weight = (1 / both.sum(0).clip(1))[np.nonzero(both)[1]]
+        self.weight = weight / weight.sum()
+        self.compared = both.any(1)
+        self.p_human = self._tail(gap.sum(1), (gap**2).sum(1))
+        self.total, self.gram = leads.sum(2), np.einsum("apn,bpn->abp", leads, leads)
+        x, y = members[:, real], human[real]
+        x, self.y = x - x.mean(1, keepdims=True), y - y.mean()
+        self.cross, self.spread = x @ self.y, x @ x.T
+
+    @staticmethod
+    def _tail(total: np.ndarray, square: np.ndarray) -> np.ndarray:
+        """One-sided p-values by the normal approximation; 1 where all scores are equal."""
+        some = square > 1e-12
+        return np.where(some, ndtr(-total / np.sqrt(np.where(some, square, 1.0))), 1.0)
+
+    def figures(self, rows: list[int]) -> list[float]:
+        """SPA, acc_eq, pairs and r of the mean of some members."""
+        square = self.gram[np.ix_(rows, rows)].sum((0, 1))
+        p = self._tail(self.total[rows].sum(0), square)
+        lead = self.lead[rows].sum(0).round(9)
+        pairs = (np.sign(lead) * self.sign)[self.sign != 0]
+        spread = self.spread[np.ix_(rows, rows)].sum()
+        return [
+            1 - np.abs(p - self.p_human)[self.compared].mean(),
+            self._calibrated(lead),
+            (1 + pairs.mean()) / 2,
+            self.cross[rows].sum() / (math.sqrt(spread) * np.linalg.norm(self.y)),
         ]
-        self.lead = np.concatenate(better, 1).astype(np.float32)  # [M,pairs]
 
-    def pearson(self, means: np.ndarray) -> np.ndarray:
-        """[n] of means [n,k], the places of their members."""
-        spread = self.spread[means[:, :, None], means[:, None]].sum((1, 2))
-        return self.cross[means].sum(1) / (np.sqrt(spread) * self.norm)
+    def _calibrated(self, lead: np.ndarray) -> float:
+        """Accuracy where leads up to the best threshold are ties."""
+        size = np.abs(lead)
+        order = np.argsort(size, kind="stable")
+        tied = self.weight * (self.sign == 0)
+        agreed = self.weight * ((self.sign == np.sign(lead)) & (self.sign != 0))
+        gain, size = np.cumsum((tied - agreed)[order]), size[order]
+        last = np.append(size[1:] != size[:-1], True)
+        none = [] if size[0] == 0 else [0.0]  # equal scores are ties in any case
+        return float(agreed.sum() + max([*gain[last], *none]))
 
-    def pairs(self, means: np.ndarray) -> np.ndarray:
-        """The share of pairs in the right order [n], ties half."""
-        leads = (self.lead[row].sum(0) for row in means)
-        return np.array([((x > 1e-7).mean() + (x >= -1e-7).mean()) / 2 for x in leads])
+
+def judged(name: str, found: dict[str, np.ndarray], means: list[Mean]) -> np.ndarray:
+    """Figures of all means on a set, the mean over its human scores, [X,4]; NaN: not known."""
+    specs = [spec for spec in found if not spec.startswith("human")]
+    known = [k for k, mean in enumerate(means) if all(spec in found for spec in mean)]
+    tables = np.stack([found[spec] for spec in specs])
+    values = np.full((len(means), len(FIGURES)), np.nan)
+    people = [Judged(found[f"human {human}"], tables) for human in ALL[name]]
+    for k in known:
+        rows = [specs.index(spec) for spec in means[k]]
+        values[k] = np.mean([one.figures(rows) for one in people], 0)
+    if name == FEW_PAIRS:
+        values[:, :3] = np.nan
+    return values
+
+
+def average(values: np.ndarray) -> np.ndarray:
+    """The mean over the first axis of what is known."""
+    with warnings.catch_warnings(action="ignore"):  # figures that no set has
+        return np.nanmean(values, 0)
+
+
+class Search:
+    """A rule of choice: which means, on which sets, and which is the best."""
+
+    def __init__(self, found: dict[str, dict[str, np.ndarray]], means: list[Mean]) -> None:
+        self.sets, self.means = np.array(list(found)), means
+        self.values = np.stack([judged(name, own, means) for name, own in found.items()])
+
+    def best(self, seen: np.ndarray) -> np.ndarray:
+        """The means by rank on some sets, the best first."""
+        value = average(self.values[seen]).mean(1)
+        if any(spec.startswith("bertscore") for spec in self.means[-1]):
+            return np.argsort(-value)
+        translated = self.values[seen & np.isin(self.sets, TRANSLATED)][:, :, :2].mean((0, 2))
+        return np.argsort(-np.where(value >= value[0], translated, -np.inf))
+
+    def line(self, row: int, seen: np.ndarray) -> str:
+        own = average(self.values[seen])[row]
+        cells = "".join(f"{value:8.4f}" for value in (*own, np.nanmean(own)))
+        return f"{cells}  {' + '.join(self.means[row])}"
+
+    def report(self, label: str, name: str) -> None:
+        every = np.ones(len(self.sets), dtype=bool)
+        head = "".join(f"{figure:>8}" for figure in (*FIGURES, "mean"))
+        print(f"\n{label}: {len(self.means)} means on {', '.join(self.sets)}\n{head}")
+        print(f"{self.line(0, every)} (the former blend)")
+        for row in self.best(every)[:12]:
+            print(self.line(row, every))
+        print("chosen without a set, judged on it; below: the former blend there")
+        gains = []
+        for left in self.sets:
+            row, own = int(self.best(self.sets != left)[0]), self.sets == left
+            print(f"{left:16}{self.line(row, own)}\n{'':16}{self.line(0, own)}")
+            gains.append(self.values[own][0, row] - self.values[own][0, 0])
+        gain = np.nanmean(gains, 0)
+        print(f"mean gain on sets left out{''.join(f'{v:+8.4f}' for v in (*gain, gain.mean()))}")
+        self._members(name, every)
+
+    def _members(self, name: str, every: np.ndarray) -> None:
+        """The chosen mean on each set, and without each of its members."""
+        kinds = {make(spec).signature: spec for mean in self.means for spec in mean}
+        chosen = [kinds[make(part).signature] for part in MEANS[name].split("+")]
+        rows = {tuple(sorted(mean)): k for k, mean in enumerate(self.means)}
+        print(f"{name}, and without each member")
+        for left in ("", *chosen):
+            row = rows[tuple(sorted(spec for spec in chosen if spec != left))]
+            print(self.line(row, every))
+        print("by set")
+        row = rows[tuple(sorted(chosen))]
+        for left in self.sets:
+            print(f"{left:16}{self.line(row, self.sets == left)}")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--cache", type=Path)
-    parser.add_argument("--keep", type=Path, help="where the members' scores are kept")
+    parser.add_argument("--keep", type=Path, required=True, help="where scores are kept")
+    parser.add_argument("--cache", type=Path, help="where parses are kept")
+    parser.add_argument("--sets", nargs="+", default=list(ALL), choices=list(ALL))
+    parser.add_argument("--score-only", action="store_true", help="no search")
     options = parser.parse_args()
-    trees = CachedParser(Parser.load(), options.cache)
-    judged = []
-    for name in SETS:
-        found = scored(name, options.data, trees, options.keep)
-        table = np.stack([found[spec] for spec in MEMBERS])
-        judged += [Judged(name, found[f"human {h}"], table) for h in SETS[name]["human"]]
-    sets = np.array([one.name for one in judged])
-    choices = [
-        [chosen for k in range(most + 1) for chosen in combinations(specs, k)]
-        for most, specs in FAMILIES
+    torch.set_num_threads(1)
+    found = {name: scored(name, options.data, options.keep, options.cache) for name in options.sets}
+    if options.score_only:
+        return
+    plain = [mean for k in range(1, 5) for mean in combinations(PLAIN, k) if mean != FORMER]
+    known = {
+        name: {k: v for k, v in own.items() if "bertscore" not in k} for name, own in found.items()
+    }
+    Search(known, [FORMER, *((spec,) for spec in OTHERS), *plain]).report(
+        "without vectors", "blend"
+    )
+    english = {name: own for name, own in found.items() if name not in GERMAN}
+    context = [
+        mean
+        for layer in VECTORS.values()
+        for k in (1, 2, 3)
+        for mean in combinations([*PLAIN, *layer], k)
+        if set(mean) & set(layer)
     ]
-    means = [mean for parts in product(*choices) if 2 <= len(mean := sum(parts, ())) <= 4]
-    bleu = np.array([[MEMBERS.index("bleu:max_order=4")]])
-    gains, pairs = np.empty((len(means), len(sets))), np.empty((len(means), len(sets)))
-    sizes = np.array([len(mean) for mean in means])
-    for size in (2, 3, 4):
-        rows = np.flatnonzero(sizes == size)
-        places = np.array([[MEMBERS.index(spec) for spec in means[row]] for row in rows])
-        for column, one in enumerate(judged):
-            gains[rows, column] = one.pearson(places) - one.pearson(bleu)
-            pairs[rows, column] = one.pairs(places) - one.pairs(bleu)
-    names = ["+".join(mean) for mean in means]
-
-    def best(seen: np.ndarray, above: bool = True) -> np.ndarray:
-        """The means by rank, the best first, as these human scores have them.
-
-        above: only those above BLEU-4 on every set.
-        """
-        enough = seen & (sets != FEW_PAIRS)
-        value = np.minimum(gains[:, seen].mean(1) / 0.04, pairs[:, enough].mean(1) / 0.01)
-        every = [gains[:, sets == name].mean(1) for name in SETS if seen[sets == name].all()]
-        return np.argsort(-np.where(above & (np.min(every, 0) <= 0), -np.inf, value))
-
-    def told(row: int, where: np.ndarray) -> str:
-        enough = where & (sets != FEW_PAIRS)
-        rest = f" ({pairs[row, enough].mean():+.4f})" if enough.any() else ""
-        least = gains[row, where].min()
-        return (
-            f"r {gains[row, where].mean():+.4f} (least {least:+.3f})  "
-            f"pairs {pairs[row, where].mean():+.4f}{rest}  {names[row]}"
-        )
-
-    everywhere = np.ones(len(sets), dtype=bool)
-    print(f"{len(means)} means of {len(MEMBERS)} metrics, against BLEU-4; () without {FEW_PAIRS}")
-    signed = {spec: make(spec).signature for spec in MEMBERS}
-    for label, spec in (("blend", MEANS["blend"]), ("before", BEFORE)):
-        wanted = sorted(make(part).signature for part in spec.split("+"))
-        (row,) = (k for k, mean in enumerate(means) if sorted(map(signed.get, mean)) == wanted)
-        print(f"{label:8}{told(row, everywhere)}")
-    print("the best")
-    for row in best(everywhere)[:20]:
-        print(f"        {told(row, everywhere)}")
-    few = np.array(list(SETS)) == FEW_PAIRS
-    for above in (True, False):
-        print(
-            f"chosen without a set, judged on it{'' if above else '; not asked: every set above'}"
-        )
-        kept = []
-        for name in SETS:
-            row = best(sets != name, above)[0]
-            kept.append((gains[row, sets == name].mean(), pairs[row, sets == name].mean()))
-            print(f"{name:16}{told(row, sets == name)}")
-        r, p = np.array(kept).T
-        print(f"mean of the sets: r {r.mean():+.4f}  pairs {p.mean():+.4f} ({p[~few].mean():+.4f})")
+    singles = [(spec,) for spec in (*OTHERS, *PLAIN)]
+    Search(english, [FORMER, *singles, *context]).report("with vectors", "blend-context")
 
 
 if __name__ == "__main__":

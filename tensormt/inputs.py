@@ -4,7 +4,8 @@
     Trees("constituency")               a TreeBatch of bracketed trees
     Trees("dependency")                 a TreeBatch of either kind; head rules convert constituents
     SourceTokens("13a")                 a SourceBatch: tokens of a hypothesis and of its source
-    Contextual("minilm", layer=5)       a VectorBatch of an encoder's contextual vectors
+    Contextual("minilm", layer=5)       a VectorBatch of an encoder's contextual vectors; with
+                                        uses_trees, also the trees of the same texts
     CompositeInput((…, …))              a CompositeBatch: the same segments in each of these forms
 
 A metric declares its input (`metric.reads`). `tensormt.prepared.PreparedTexts` holds texts and asks
@@ -219,11 +220,15 @@ class Contextual(Input):
         encoder: Name or folder of the encoder.
         layer: Layer of the vectors, from 1; None: the last.
         trusted: Whether weights in a pickle may be loaded.
+        uses_trees: Whether the trees of the texts are read too.
+        cache: Folder in which vectors are kept for later runs; None: nowhere.
     """
 
     encoder: str = "minilm"
     layer: int | None = None
     trusted: bool = False
+    uses_trees: bool = False
+    cache: str | None = None
     uses_encoder = True
 
     def load(self, device: torch.device) -> None:
@@ -232,14 +237,27 @@ class Contextual(Input):
 
         load_encoder(self.encoder, self.layer, device, self.trusted)
 
-    def encode(self, lines: Sequence[str], device: torch.device | str = "cpu") -> VectorBatch:
-        """Return the vectors of B lines."""
+    def encode(
+        self,
+        lines: Sequence[str],
+        device: torch.device | str = "cpu",
+        trees: TreeBatch | None = None,
+    ) -> VectorBatch:
+        """Return the vectors of B lines, with their trees where these are given."""
         import torch
 
         from tensormt.vectors.batch import VectorBatch
+        from tensormt.vectors.cache import encode_cached
         from tensormt.vectors.encoder import load_encoder
+        from tensormt.vectors.folder import fingerprint
 
-        found = load_encoder(self.encoder, self.layer, device, self.trusted).encode(lines)
+        encoder = load_encoder(self.encoder, self.layer, device, self.trusted)
+        if self.cache is None:
+            found = encoder.encode(lines)
+        else:
+            named = f"{fingerprint(self.encoder)}, layer {self.layer or 'last'}"
+            found = encode_cached(encoder, lines, self.cache, named)
+        found = found if trees is None else found.with_trees(trees.to(device))
         return VectorBatch(found, torch.arange(len(lines), device=device))
 
     def check(self, metric: str, batch: Any) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import chain, count, zip_longest
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -132,6 +133,9 @@ class PreparedTexts:
 
     def unique_trees(self) -> TreeBatch:
         """Return the trees of all different texts; the first is the empty tree."""
+        return self._once("different trees", self._unique_trees)
+
+    def _unique_trees(self) -> TreeBatch:
         lines = self._different()
         if not self._parses:
             return self._first_trees(len(lines))
@@ -155,7 +159,11 @@ class PreparedTexts:
 
     def unique_vectors(self, reads: Contextual) -> VectorBatch:
         """Return the contextual vectors of all different texts; the first is the empty text."""
-        return self._once(("vectors", reads), lambda: reads.encode(self._different(), self.device))
+        if not reads.uses_trees:
+            key = ("vectors", reads)
+            return self._once(key, lambda: reads.encode(self._different(), self.device))
+        found = self.unique_vectors(replace(reads, uses_trees=False))
+        return VectorBatch(found.source.with_trees(self.unique_trees()), found.rows)
 
     # --- how they are made ------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import difflib
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -65,13 +65,18 @@ METRICS = {
 # metrics that need an extra of the package, and models of their own
 EXTRA = ("bertscore",)
 
+# options of theirs that means with a name of their own take: blend-context:encoder=FOLDER
+ENCODER_OPTIONS = ("encoder", "layer", "trusted", "cache")
+_NO_OPTIONS: Mapping[str, Any] = {}
+
 # means with a name of their own
 MEANS = {
-    "blend": "chrf:beta=1,lowercase=yes,whitespace=yes+hwcm:max_length=1,balance=f1"
-    "+hwcm:max_length=3,balance=brevity",
-    # words are matched by contextual vectors instead of equality; English, by its encoder
-    "blend-context": "chrf:beta=1,lowercase=yes,whitespace=yes"
-    "+bertscore:matching=one_to_one,units=words,idf=yes+hwcm:max_length=3,balance=brevity",
+    # words in three ways, and their order; chosen by experiments/blend_search.py
+    "blend": "bleu:max_order=1,lowercase=yes+rouge:variant=1,tokenize=13a+rouge:tokenize=13a"
+    "+hwcm:max_length=1,balance=f1",
+    # words, and words with their heads, matched by contextual vectors; English, by its encoder
+    "blend-context": "bertscore:layer=4,units=words,matching=one_to_one,idf=yes"
+    "+bertscore:layer=4,units=pairs,matching=one_to_one,idf=yes",
 }
 
 
@@ -213,8 +218,8 @@ def make(spec: str, lang: str | None = None, **more: Any) -> Metric[Any]:
 
     Args:
         spec: A name with options. Names joined by + are their mean, `queen:` before them is
-            QARLA's QUEEN, `blend` is the recommended mean, `learned:FILE` has the weights of a
-            file.
+            QARLA's QUEEN, `blend` is the recommended mean (`blend-context:encoder=FOLDER` with
+            vectors of that encoder), `learned:FILE` has the weights of a file.
         lang: Language of the text: sets the tokeniser of Chinese, Japanese and Korean, unless
             the specification names one.
         more: Further options of a single metric.
@@ -227,17 +232,17 @@ def make(spec: str, lang: str | None = None, **more: Any) -> Metric[Any]:
     """
     if isinstance(spec, str):
         name = _known(spec.strip().partition(":")[0])
-        if name in MEANS and (spec.strip().lower() != name or more):
-            raise TensorMTError(
-                f"metric {spec!r}: {name} is a mean of metrics with their settings, and takes no "
-                f"options: type {name}, or the mean that you want, as {MEANS[name]}"
+        if name in MEANS:
+            given = _mean_options(name, spec.strip()[len(name) :], more)
+            own = MEANS[name].replace(
+                "tokenize=13a", f"tokenize={TOKENIZERS.get(lang or '', '13a')}"
             )
+            return _combined("Mean", own, lang, given)
         if name == "queen" and ("+" not in spec or more):
             raise TensorMTError(
                 f"metric {spec!r}: queen combines metrics, type for example queen:chrf+stm"
             )
         if not more:
-            spec = MEANS.get(name, spec)
             if name == "queen":
                 return _combined("Queen", spec.partition(":")[2], lang)
             if "+" in spec.replace("++", ""):
@@ -264,10 +269,37 @@ def is_combined(spec: str) -> bool:
     return "+" in spec.replace("++", "") or name in (*MEANS, "queen")
 
 
-def _combined(kind: str, spec: str, lang: str | None) -> Metric[Any]:
-    """A metric of the metrics that + joins."""
-    parts = spec.replace("++", "\0").split("+")
-    members = [make(part.replace("\0", "++"), lang) for part in parts]
+def _mean_options(name: str, text: str, more: Mapping[str, Any]) -> dict[str, Any]:
+    """The options behind the name of a mean: which encoder its contextual members use."""
+    if not text and not more:
+        return {}
+    members = [part.partition(":")[0] for part in MEANS[name].split("+")]
+    contextual = [member for member in members if member in EXTRA]
+    if not contextual:
+        raise TensorMTError(
+            f"metric '{name}{text}': {name} is a mean of metrics with their settings, and takes no "
+            f"options: type {name}, or the mean that you want, as {MEANS[name]}"
+        )
+    found = {**_read_options(contextual[0], text.removeprefix(":")), **more}
+    for option in found:
+        if option not in ENCODER_OPTIONS:
+            raise TensorMTError(
+                f"metric '{name}{text}': {option} is no option of {name}, which takes "
+                f"{', '.join(ENCODER_OPTIONS)}; other settings are those of {MEANS[name]}"
+            )
+    if "encoder" in found:
+        found.setdefault("layer", None)  # the number of a layer holds for one encoder
+    return found
+
+
+def _combined(
+    kind: str, spec: str, lang: str | None, contextual: Mapping[str, Any] = _NO_OPTIONS
+) -> Metric[Any]:
+    """A metric of the metrics that + joins; those on contextual vectors have further options."""
+    members = []
+    for part in spec.replace("++", "\0").split("+"):
+        own = contextual if part.partition(":")[0] in EXTRA else _NO_OPTIONS
+        members.append(make(part.replace("\0", "++"), lang, **own))
     found: Metric[Any] = getattr(import_module("tensormt.combined"), kind)(members)
     return found
 

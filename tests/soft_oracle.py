@@ -8,7 +8,13 @@ def cosine(a, b):
     return sum(x * y for x, y in zip(a, b, strict=True)) / size
 
 
-def greedy(hyp, ref, threshold=0.0):
+def pair_similarity(a, b):
+    """Of pairs (word, head): the product of both cosines, -1 unless both are positive."""
+    word, head = cosine(a[0], b[0]), cosine(a[1], b[1])
+    return word * head if word > 0 and head > 0 else -1.0
+
+
+def greedy(hyp, ref, threshold=0.0, cosine=cosine):
     """For each unit of both sides its cosine and partner; 0 and None below the threshold."""
     table = [[cosine(h, r) for r in ref] for h in hyp]
     own = [max((c, -j) for j, c in enumerate(row)) for row in table]
@@ -19,7 +25,7 @@ def greedy(hyp, ref, threshold=0.0):
     ]
 
 
-def one_to_one(hyp, ref, threshold=0.0):
+def one_to_one(hyp, ref, threshold=0.0, cosine=cosine):
     """The same, each unit at most once: all pairs are sorted, and taken one at a time."""
     pairs = [(-cosine(h, r), i, j) for i, h in enumerate(hyp) for j, r in enumerate(ref)]
     own, other = [(0.0, None)] * len(hyp), [(0.0, None)] * len(ref)

@@ -80,7 +80,7 @@ def _ends(option):
     else:
         assert isinstance(option, Choice)
         yield from [(choice, "other") for choice in option.choices]
-        yield option.choices[0], 7
+        yield (option.choices or ("folder",))[0], 7
 
 
 @pytest.mark.parametrize(
@@ -168,15 +168,34 @@ def test_names_in_any_case_and_other_names():
     assert not is_combined("chrf++")
 
 
-def test_blend_context_is_blend_with_words_matched_by_vectors():
-    plain, context = make("blend"), make("Blend-Context")
-    assert [metric.name for metric in plain.metrics] == ["chrF", "HWCM", "HWCM"]
-    assert [metric.name for metric in context.metrics] == ["chrF", "BERTScore", "HWCM"]
-    assert plain.metrics[0].signature == context.metrics[0].signature
-    assert plain.metrics[2].signature == context.metrics[2].signature
+def test_blend_context_matches_words_and_pairs_by_vectors(tmp_path):
+    context = make("Blend-Context")
+    assert [(metric.name, metric.units) for metric in context.metrics] == [
+        ("BERTScore", "words"),
+        ("BERTScore", "pairs"),
+    ]
     assert context.needs_fit
+    assert context.reads_trees
     assert is_combined("blend-context")
     assert split_specs("bleu,blend-context,chrf") == ["bleu", "blend-context", "chrf"]
+    (tmp_path / "config.json").write_text("{}")
+    spec = f"blend-context:encoder={tmp_path},cache=kept"
+    assert split_specs(f"bleu,{spec}") == ["bleu", spec]
+    for other in (make(spec), make("blend-context", encoder=str(tmp_path), cache="kept")):
+        facts = {(own.encoder, own.layer, own.cache, own.idf) for own in other.metrics}
+        assert facts == {(str(tmp_path), None, "kept", True)}  # the layer was MiniLM's
+    assert make(f"{spec},layer=2").metrics[0].layer == 2
+    for bad in ("blend-context:units=words", "blend-context:x=1", "blend-context:layer"):
+        with pytest.raises(tm.TensorMTError, match=r"metric '.*is no option of"):
+            make(bad)
+    with pytest.raises(tm.TensorMTError, match="takes no options"):
+        make("blend", encoder="minilm")
+
+
+def test_the_language_sets_the_tokenisers_of_blend():
+    names = [getattr(own, "tokenize", None) for own in make("blend", "zh").metrics]
+    assert names == ["zh", "zh", "zh", None]
+    assert make("blend", "de").signature == make("blend").signature
 
 
 def test_the_language_sets_the_tokeniser_unless_it_is_named():

@@ -2,6 +2,7 @@
 
 import torch
 
+from tensormt.trees.batch import TreeBatch
 from tensormt.vectors.batch import TextVectors, VectorBatch
 
 WORDS = "the a cat dog cats sat ran on mat , . un ##able ##s new house".split()
@@ -27,6 +28,38 @@ def random_vectors(seed, sizes, size=5):
     spans = torch.stack([torch.arange(total), torch.arange(total) + 1], 1)
     texts = ["x" * (total + 1)] * len(sizes)
     return TextVectors(texts, vectors, lengths, ids, words, spans)
+
+
+def random_trees(seed, source):
+    """Vectors of the same texts whose words are single letters, with random dependency trees."""
+    random = torch.Generator().manual_seed(seed)
+    sizes = [max(n - 2, 0) for n in source.lengths.tolist()]
+    total = sum(source.lengths.tolist())
+    letters = [[chr(97 + number) for number in row] for row in _split(source, sizes)]
+    source.texts = [" ".join(row) for row in letters]
+    spans, words = torch.zeros(total, 2, dtype=torch.int64), torch.full((total,), -1)
+    at, heads = 0, []
+    for n in sizes:
+        place = torch.arange(n)
+        if n:
+            spans[at + 1 : at + 1 + n] = torch.stack([2 * place, 2 * place + 1], 1)
+            words[at + 1 : at + 1 + n] = place
+            at += n + 2
+        order = torch.randperm(n, generator=random).tolist()
+        row = [0] * n
+        for k in range(1, n):  # each word hangs on one that comes before it in a random order
+            row[order[k]] = 1 + order[int(torch.randint(k, (1,), generator=random))]
+        heads.append(row)
+    source.spans, source.words = spans, words
+    return source.with_trees(TreeBatch.from_heads(letters, heads)), heads
+
+
+def _split(source, sizes):
+    """Ids of the pieces of each text without special symbols."""
+    at = 0
+    for n in sizes:
+        yield source.ids[at + 1 : at + 1 + n].tolist()
+        at += n + 2 if n else 0
 
 
 def batch(source):

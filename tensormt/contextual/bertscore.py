@@ -3,9 +3,12 @@
     P = Σᵢ w(hᵢ) max_j cos(hᵢ, rⱼ) / Σᵢ w(hᵢ)     R = Σⱼ w(rⱼ) max_i cos(hᵢ, rⱼ) / Σⱼ w(rⱼ)
     F = 2 P R / (P + R)
 
-Units are the pieces of the encoder's tokeniser or words; w is 1, or with `idf` a weight by the
-number of references that have the unit (`tensormt.contextual.idf`). The numbers are those of the
-package bert-score for the same encoder and layer, without rescaling. With `matching=one_to_one`
+Units are the pieces of the encoder's tokeniser, words, or pairs; w is 1, or with `idf` a weight by
+the number of references that have the unit (`tensormt.contextual.idf`). The numbers are those of
+the package bert-score for the same encoder and layer, without rescaling. A pair is a word of the
+dependency tree with its head (a root is its own); the similarity of two pairs is the product of the
+cosine of their words and the cosine of their heads, so that a word counts in full only where it
+hangs on a similar one. With `matching=one_to_one`
 each unit is matched at most once, the pairs with the largest cosines first, and only these count; a
 text cannot gain by saying a word twice. Precision, recall and F are each those of the best
 reference, as in bert-score; documents and corpora have the mean of their segments.
@@ -36,10 +39,15 @@ Layer = Annotated[int | None, Integer("Layer whose vectors are compared; None: t
 MatchingKind = Annotated[
     str, Choice("Whether a unit may be matched often or only once", ("greedy", "one_to_one"))
 ]
-UnitKind = Annotated[str, Choice("What is matched", ("pieces", "words"))]
+UnitKind = Annotated[
+    str, Choice("What is matched; pairs are words with their heads", ("pieces", "words", "pairs"))
+]
 Balance = Annotated[str, Choice("Which of the three is the score", BALANCES)]
 Idf = Annotated[bool, Boolean("Weight units by how few references have them")]
 Threshold = Annotated[float, Number("Smallest cosine of a match", 0, 1)]
+Cache = Annotated[
+    str | None, Choice("Where vectors are kept for later runs; None: nowhere", (), "a folder")
+]
 Trusted = Annotated[bool, Boolean("Load weights in a pickle, which can execute code")]
 
 
@@ -53,11 +61,13 @@ class BERTScore(Metric["VectorBatch"]):
             folder with the weights of any encoder.
         layer: Layer whose vectors are compared, from 1; None: the last.
         matching: greedy, or one_to_one to match each unit at most once.
-        units: What is matched: pieces of the encoder's tokeniser, or words (mean of their pieces).
+        units: What is matched: pieces of the encoder's tokeniser, words (mean of their pieces), or
+            pairs (words of the dependency tree with their heads).
         balance: Which of precision, recall and f1 is the score.
         idf: Weight units by how few references of the test set have them.
         threshold: Smallest cosine of a match; 0 to 1.
         trusted: Load weights in a pickle, which can execute code.
+        cache: Folder in which the vectors of texts are kept for later runs; None: nowhere.
 
     Raises:
         TensorMTError: If an option is not valid, or the folder has no encoder.
@@ -76,6 +86,7 @@ class BERTScore(Metric["VectorBatch"]):
     idf: bool
     threshold: float
     trusted: bool
+    cache: str | None
 
     def __init__(
         self,
@@ -87,6 +98,7 @@ class BERTScore(Metric["VectorBatch"]):
         idf: Idf = False,
         threshold: Threshold = 0.0,
         trusted: Trusted = False,
+        cache: Cache = None,
     ) -> None:
         from tensormt.vectors.folder import check_name
 
@@ -96,8 +108,9 @@ class BERTScore(Metric["VectorBatch"]):
 
     @property
     def reads(self) -> Contextual:
-        """Contextual vectors of the encoder and layer."""
-        return Contextual(self.encoder, self.layer, self.trusted)
+        """Contextual vectors of the encoder and layer; for pairs also trees."""
+        pairs = self.units == "pairs"
+        return Contextual(self.encoder, self.layer, self.trusted, pairs, self.cache)
 
     def settings(self) -> dict[str, object]:
         """Return encoder, layer, units and matching."""
@@ -107,6 +120,7 @@ class BERTScore(Metric["VectorBatch"]):
             "encoder": fingerprint(self.encoder),
             "layer": "last" if self.layer is None else self.layer,
             "units": self.units,
+            **({"rules": "collins"} if self.units == "pairs" else {}),
             "matching": self.matching,
             "threshold": f"{self.threshold:g}",
             "balance": self.balance,

@@ -12,7 +12,7 @@ from tensormt.contextual.idf import ReferenceCounts, no_counts
 from tensormt.errors import SegmentError
 from tensormt.formulas import ratio
 from tensormt.kernels.backend import argsort
-from tensormt.kernels.soft_matching import Matching, cosines, match, pad
+from tensormt.kernels.soft_matching import Matching, cosines, match, pad, with_heads
 from tensormt.vectors.batch import VectorBatch
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def matched(
     width = sides[0][0].vectors.shape[1]
     for low, high in _cut(own, other, cells // max(width, 1)):
         rows = order[low:high]
-        vectors, reals, weights = [], [], []
+        vectors, reals, weights, heads = [], [], [], []
         for (units, numbers), most in zip(
             sides, (max(own[low:high]), max(other[low:high])), strict=True
         ):
@@ -111,7 +111,11 @@ def matched(
             if counts is not None:
                 weight = counts.weights(units.key[place])
             weights.append(weight.where(weighted, 0.0))
+            if units.head is not None:
+                heads.append(units.head[place].masked_fill_(~real, 0))
         table = cosines(vectors[0], vectors[1], reals[0], reals[1])
+        if heads:
+            table = with_heads(table, *heads)
         found = match(table, metric.matching == "one_to_one", metric.threshold)
         yield Part(rows, found, *weights)
 

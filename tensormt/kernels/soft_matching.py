@@ -47,6 +47,23 @@ def cosines(hyp: Tensor, ref: Tensor, real_hyp: Tensor, real_ref: Tensor) -> Ten
     return found.masked_fill_(~(real_hyp[:, :, None] & real_ref[:, None, :]), _NONE)
 
 
+def with_heads(table: Tensor, hyp: Tensor, ref: Tensor) -> Tensor:
+    """Return the similarities of pairs of words and heads: the product of both cosines.
+
+    Args:
+        table: Cosines of words [b,T,U]; padding is below -1.
+        hyp: Place of the head of each word, int64 [b,T].
+        ref: The same of the reference, int64 [b,U].
+
+    Returns:
+        [b,T,U], -1 where one of the two is not positive; padding stays below -1.
+    """
+    heads = table.gather(1, hyp[:, :, None].expand_as(table))
+    heads = heads.gather(2, ref[:, None, :].expand_as(table))
+    both = (table * heads).where((table > 0) & (heads > 0), -1.0)
+    return both.masked_fill_(table < -1, _NONE)
+
+
 def match(table: Tensor, one_to_one: bool, threshold: float) -> Matching:
     """Match the units of both sides by their cosines [b,T,U]; padding is below -1."""
     return _one_to_one(table, threshold) if one_to_one else _greedy(table, threshold)

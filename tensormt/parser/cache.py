@@ -12,17 +12,16 @@ neither cached trees nor the connection; deep copies share the object.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sqlite3
 import threading
 import warnings
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
+from tensormt.data.sqlite_file import open_database, select_by_text, text_key
 from tensormt.errors import TensorMTError
 from tensormt.parser.language_check import LanguageCheck
 from tensormt.parser.registry import TextParser
@@ -31,7 +30,6 @@ from tensormt.trees.sources import read_lines, write_lines
 
 _MAX_TREES = 20_000  # trees in memory, which take some 5 kB each
 _MAX_PAGES = 32  # pages in memory before they are merged
-_QUERY_KEYS = 500  # keys per query
 
 
 class CachedParser:
@@ -121,11 +119,12 @@ class CachedParser:
     def _connection(self) -> sqlite3.Connection | None:
         """The database connection of this process; None: there is no folder."""
         if self._database is None or self._process != os.getpid():
-            if self.folder is None:
+            folder = self.folder
+            if folder is None:
                 return None
             self._process = os.getpid()
             self._database = self._guarded(
-                lambda: _connect(self.folder, self.fingerprint, self.timeout)
+                lambda: open_database(folder, self.fingerprint, "parses (tree TEXT)", self.timeout)
             )
         return self._database
 
@@ -146,23 +145,19 @@ class CachedParser:
 
     def _load_stored(self, texts: Sequence[str]) -> None:
         """Load the trees of those texts that are in the folder."""
-        found: dict[str, str] = {}
-        for start in range(0, len(texts), _QUERY_KEYS):
-            database = self._connection()
-            if database is None:
-                return
-            keys = {_key(text): text for text in texts[start : start + _QUERY_KEYS]}
-            marks = ",".join("?" * len(keys))
-            query = f"SELECT key, tree FROM parses WHERE key IN ({marks})"
-            rows = self._guarded(partial(_fetch, database, query, list(keys)))
-            found |= {keys[key]: tree for key, tree in rows or () if isinstance(tree, str)}
-        for some, trees in _readable(list(found.items())):
-            self._memory.add(some, trees)
+        database = self._connection()
+        if database is None or not texts:
+            return
+        query = "SELECT key, tree FROM parses"
+        rows = self._guarded(lambda: select_by_text(database, query, texts)) or {}
+        trees = [(text, tree) for text, (tree,) in rows.items() if isinstance(tree, str)]
+        for some, batch in _readable(trees):
+            self._memory.add(some, batch)
 
     def _store(self, trees: dict[str, str]) -> None:
         database = self._connection()
         if database is not None:
-            rows = [(_key(text), tree) for text, tree in trees.items()]
+            rows = [(text_key(text), tree) for text, tree in trees.items()]
 
             def write() -> None:
                 with database:
@@ -280,33 +275,3 @@ def _readable(rows: list[tuple[str, str]]) -> list[tuple[list[str], TreeBatch]]:
     except TensorMTError:
         half = len(rows) // 2
         return [*_readable(rows[:half]), *_readable(rows[half:])] if half else []
-
-
-def _fetch(database: sqlite3.Connection, query: str, values: list[bytes]) -> list[Any]:
-    return database.execute(query, values).fetchall()
-
-
-def _key(text: str) -> bytes:
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=20).digest()
-
-
-def _connect(folder: Path | None, fingerprint: str, timeout: float) -> sqlite3.Connection:
-    assert folder is not None
-    name = hashlib.blake2b(fingerprint.encode(), digest_size=8).hexdigest()
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    path = folder / f"{name}.sqlite"
-    # a link is not followed: what it leads to must be neither created nor changed
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
-    try:
-        if hasattr(os, "fchmod"):  # not on Windows
-            os.fchmod(handle, 0o600)  # also for files of older versions
-    finally:
-        os.close(handle)
-    database = sqlite3.connect(path, timeout=timeout, check_same_thread=False)
-    database.execute("PRAGMA journal_mode=WAL")
-    database.execute("PRAGMA synchronous=NORMAL")
-    with database:
-        database.execute(
-            "CREATE TABLE IF NOT EXISTS parses (key BLOB PRIMARY KEY, tree TEXT) WITHOUT ROWID"
-        )
-    return database

@@ -1,44 +1,25 @@
-"""VectorBatch: texts as contextual vectors of their pieces, and the words and pairs made of them.
+"""VectorBatch: texts as contextual vectors of their pieces.
 
-An encoder gives a vector for every piece of a text (`TextVectors`). What is compared are units:
-
-    pieces    every piece; the special symbols around a text can be matched, but have no weight
-    words     the mean of the vectors of the pieces of each word, without special symbols
-
-Unit vectors have length 1, so that a product is a cosine. A batch is a choice of texts by number:
-streams of outputs and references share the vectors of all different texts.
+An encoder gives a vector for every piece of a text (`TextVectors`), of which the units that metrics
+compare are made (`tensormt.vectors.units`). A batch is a choice of texts by number: streams of
+outputs and references share the vectors of all different texts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from copy import copy
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from tensormt.kernels.backend import mix, owners
+from tensormt.errors import TensorMTError
+from tensormt.trees.batch import TreeBatch
 from tensormt.validation import resolve_index
+from tensormt.vectors.units import Units, units_of
 
-__all__ = ["TextVectors", "Units", "VectorBatch"]
-
-UNITS = ("pieces", "words")
-
-
-class Units(NamedTuple):
-    """The n units of U texts, one after the other.
-
-    vectors float32 [n,D], of length 1; starts, lengths int64 [U]: of each text; key int64 [n]:
-    equal for equal units; real bool [n]: False for special symbols; span int64 [n,2]: first
-    character of the text, and the one behind the last.
-    """
-
-    vectors: Tensor
-    starts: Tensor
-    lengths: Tensor
-    key: Tensor
-    real: Tensor
-    span: Tensor
+__all__ = ["TextVectors", "VectorBatch"]
 
 
 class TextVectors:
@@ -64,38 +45,31 @@ class TextVectors:
     ) -> None:
         self.texts, self.vectors, self.lengths = texts, vectors, lengths
         self.ids, self.words, self.spans = ids, words, spans
+        self.trees: TreeBatch | None = None
         self._units: dict[str, Units] = {}
 
+    def with_trees(self, trees: TreeBatch) -> TextVectors:
+        """Return the same vectors with the trees of the texts, of which pairs are made.
+
+        Args:
+            trees: A tree for each of the U texts, of constituents or dependencies.
+
+        Raises:
+            TensorMTError: If there are more or fewer trees than texts.
+        """
+        if len(trees) != len(self.texts):
+            raise TensorMTError(
+                f"{len(trees)} trees for {len(self.texts)} texts: give one tree for each text"
+            )
+        new = copy(self)
+        new.trees, new._units = trees, dict(self._units)
+        return new
+
     def units(self, kind: str) -> Units:
-        """Return the units of a kind, pieces or words; they are made once."""
+        """Return the units of a kind, pieces, words or pairs; they are made once."""
         if kind not in self._units:
-            self._units[kind] = self._pieces() if kind == "pieces" else self._words()
+            self._units[kind] = units_of(self, kind)
         return self._units[kind]
-
-    def _pieces(self) -> Units:
-        starts = self.lengths.cumsum(0) - self.lengths
-        vectors = torch.nn.functional.normalize(self.vectors, dim=-1)
-        return Units(vectors, starts, self.lengths, self.ids, self.words >= 0, self.spans)
-
-    def _words(self) -> Units:
-        real = self.words >= 0
-        text, word = owners(self.lengths)[real], self.words[real]
-        ids, spans, vectors = self.ids[real], self.spans[real], self.vectors[real]
-        new = torch.ones_like(word, dtype=torch.bool)
-        new[1:] = (word[1:] != word[:-1]) | (text[1:] != text[:-1])
-        first = new.nonzero()[:, 0]
-        number = new.cumsum(0) - 1
-        size = torch.bincount(number, minlength=len(first))
-        last = first + size - 1
-        total = vectors.new_zeros(len(first), vectors.shape[1]).index_add_(0, number, vectors)
-        # the mean has the direction of the sum
-        unit = torch.nn.functional.normalize(total, dim=-1)
-        within = torch.arange(len(word), device=word.device) - first[number]
-        key = torch.zeros_like(first).index_add_(0, number, mix(ids + (within << 32)))
-        span = torch.stack([spans[first, 0], spans[last, 1]], 1)
-        lengths = torch.bincount(text[first], minlength=len(self.lengths))
-        starts = lengths.cumsum(0) - lengths
-        return Units(unit, starts, lengths, key, torch.ones_like(first, dtype=torch.bool), span)
 
 
 class VectorBatch:
@@ -128,13 +102,23 @@ class VectorBatch:
         return self.source.lengths[self.rows]
 
     def strings(self, kind: str) -> list[list[str]]:
-        """Return the text of the units of each segment; of special symbols ""."""
+        """Return the text of the units of each segment; of special symbols "".
+
+        A pair is written with its head behind an arrow, "dog ← ran".
+        """
         units, texts = self.source.units(kind), self.source.texts
         starts, lengths = units.starts.tolist(), units.lengths.tolist()
         spans, found = units.span.tolist(), []
+        heads = None if units.head is None else units.head.tolist()
         for row in self.rows.tolist():
-            own = spans[starts[row] : starts[row] + lengths[row]]
-            found.append([texts[row][low:high] for low, high in own])
+            own = slice(starts[row], starts[row] + lengths[row])
+            words = [texts[row][low:high] for low, high in spans[own]]
+            if heads is not None:
+                words = [
+                    word if head == place else f"{word} ← {words[head]}"
+                    for place, (word, head) in enumerate(zip(words, heads[own], strict=True))
+                ]
+            found.append(words)
         return found
 
     def __repr__(self) -> str:

@@ -107,6 +107,11 @@ class Encoder:
         found: torch.device = self._model.device
         return found
 
+    @property
+    def size(self) -> int:
+        """The number of dimensions D of the vectors."""
+        return int(self._model.config.hidden_size)
+
     def encode(self, texts: Sequence[str], cells: int = _CELLS) -> TextVectors:
         """Return the vectors of texts; a blank text has none.
 
@@ -121,7 +126,7 @@ class Encoder:
         lengths = torch.zeros(len(texts), dtype=torch.int64)
         lengths[filled] = torch.tensor(sizes, dtype=torch.int64)
         starts = (lengths.cumsum(0) - lengths)[filled].tolist()
-        vectors = torch.zeros(sum(sizes), self._model.config.hidden_size, device=self.device)
+        vectors = torch.zeros(sum(sizes), self.size, device=self.device)
         for chosen in _parts(sizes, cells):
             ids, mask = self._padded([coded["input_ids"][k] for k in chosen])
             output = self._forward(ids, mask).float()

@@ -1,11 +1,13 @@
 """BERTScore of random vectors against the definition in plain Python."""
 
+from functools import partial
+
 import pytest
 import soft_oracle
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from vector_samples import batch, pieces, random_vectors, words
+from vector_samples import batch, pieces, random_trees, random_vectors, words
 
 import tensormt as tm
 from tensormt.contextual import engine
@@ -70,6 +72,41 @@ def test_equal_to_the_definition(matching, kind, idf, sizes, seed, threshold):
         alone.fit(refs)
         own = alone.statistics(hyp[k], [ref[k] for ref in refs])
         assert torch.allclose(own[0], found[k], atol=1e-6)
+
+
+def pair_units(source, heads, text):
+    """Pairs (vector of the word, vector of its head), and the words, by which idf counts them."""
+    vectors, ids, _ = (part[1:-1] for part in pieces(source, text))
+    above = [head - 1 if head else k for k, head in enumerate(heads[text])]
+    pairs = [(vectors[k], vectors[head]) for k, head in enumerate(above)]
+    return pairs, ids
+
+
+@pytest.mark.parametrize("idf", [False, True])
+@pytest.mark.parametrize("matching", ["greedy", "one_to_one"])
+@settings(max_examples=20)
+@given(sizes=SIZES, seed=st.integers(0, 99), threshold=st.sampled_from([0.0, 0.3]))
+def test_pairs_equal_the_definition(matching, idf, sizes, seed, threshold):
+    metric = tm.BERTScore(matching=matching, units="pairs", idf=idf, threshold=threshold)
+    columns = list(zip(*sizes, strict=True)) or [(), (), ()]
+    made = [random_trees(seed, random_vectors(seed + k, own)) for k, own in enumerate(columns)]
+    hyp, *refs = [batch(source) for source, _ in made]
+    found = metric.statistics(hyp, refs)
+    every = [
+        pair_units(*side, k)[1] for side in made[1:] for k in range(len(sizes)) if columns[1][k]
+    ]
+    weight = soft_oracle.idf(every) if idf else lambda key: 1.0
+    match = partial(getattr(soft_oracle, matching), cosine=soft_oracle.pair_similarity)
+    for k, row in enumerate(found[:, 1:].tolist()):
+        own = pair_units(*made[0], k)
+        expected = [0.0, 0.0, 0.0]
+        for number, side in enumerate(made[1:], 1):
+            if columns[number][k]:
+                other = pair_units(*side, k)
+                weights = [[weight(key) for key in keys] for keys in (own[1], other[1])]
+                scores = soft_oracle.scores(own[0], other[0], *weights, match, threshold)
+                expected = [max(pair) for pair in zip(expected, scores, strict=True)]
+        assert row == pytest.approx(expected, abs=1e-5)
 
 
 def test_parts_of_any_size_give_the_same():

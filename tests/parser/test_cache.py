@@ -85,7 +85,7 @@ def test_locked(tmp_path):
 
 def connected(monkeypatch, *statements):
     """Let every connection begin with some statements."""
-    connect = cache._connect
+    connect = cache.open_database
 
     def opened(*given):
         database = connect(*given)
@@ -93,13 +93,13 @@ def connected(monkeypatch, *statements):
             database.execute(statement)
         return database
 
-    monkeypatch.setattr(cache, "_connect", opened)
+    monkeypatch.setattr(cache, "open_database", opened)
 
 
 def test_full(tmp_path, monkeypatch):
     """The error of SQLite where there is no room for another page."""
     connected(monkeypatch, "PRAGMA max_page_count=1", "PRAGMA page_size")
-    monkeypatch.setattr(cache, "_key", lambda text, key=cache._key: key(text) * 1000)
+    monkeypatch.setattr(cache, "text_key", lambda text, key=cache.text_key: key(text) * 1000)
     assert "full" in goes_on(tmp_path)
 
 
