@@ -43,6 +43,9 @@ NGRAM = [
     "chrf:word_order=2",
     "bleu:smooth=floor",
     "nm:weighting=zipf,max_order=2",
+    "ter",
+    "wer",
+    "rouge:variant=l",
 ]
 TREE = ["stm", "tkm", "hwcm", "dstm", "dtkm", "stm:balance=f1", "hwcm:rules=yamada"]
 NUMBERS = ["0", "-1", "1", "2", "3.5", "nan", "inf", "1e400", "9" * 20, "9" * 5000, "x", "", "True"]
@@ -346,6 +349,7 @@ def judged(rng, folder, case):
 def case(rng, folder, *, parse=False):
     """A command line with its files; `parse`: commands that load the parser too."""
     commands = ["score"] * 6 + ["compare"] * 3 + ["metaeval"] * 2 + ["qarla"] * 2 + ["list"]
+    commands += ["rerank", "diversity"]
     command = rng.choice([*commands, *(["parse", "train-parser"] * 2 if parse else [])])
     made = Case([command], seen=[command])
     add = made.arguments.extend
@@ -383,6 +387,17 @@ def case(rng, folder, *, parse=False):
         if command == "qarla" and rng.random() < 0.3:
             add(["--subset", rng.choice(["x=A,B", "x=", "=A", "x=Z", "A"])])
         add(["-f", rng.choice(["text", "json"])])
+    elif command in ("rerank", "diversity"):
+        add(candidates(rng, folder, made))
+        add(["-m", spec(rng, NGRAM)])
+        if rng.random() < 0.3:
+            add(["--lines", number(rng, "2")])
+        if command == "rerank" and rng.random() < 0.4:
+            add([rng.choice(["--weights", "--log-probs"]), rng.choice(["score", "lp", "none"])])
+        if command == "rerank":
+            own = rng.choice(["c.out", "c.txt", "no/c", "."])
+            add(rng.choice([["-f", "jsonl"], ["-o", str(folder / own)]]))
+            add(rng.choice([[], ["--nbest", number(rng, "2")]]))
     elif command == "parse":
         text = "\n".join(line(rng) for _ in range(rng.randrange(4)))
         add([put(rng, folder, "p.txt", text, rng.random() < 0.3)])
@@ -406,6 +421,25 @@ def case(rng, folder, *, parse=False):
         add(rng.choice([[], ["--resume"]]))
     made.arguments = [x for x in made.arguments if "\x00" not in x]
     return made
+
+
+def candidates(rng, folder, case):
+    """A file of several texts for each segment, in one of its forms, perhaps damaged."""
+    form, broken, lines = rng.choice(["rows", "blocks", "fields"]), rng.random() < 0.4, []
+    for k in range(rng.randrange(1, 4)):
+        texts = [line(rng).replace("\n", " ") for _ in range(rng.randint(1, 4))]
+        if form == "rows":
+            row = {"candidates": texts, "lp": [-rng.random() for _ in texts]}
+            if broken:
+                row[rng.choice(["candidates", "lp", "x"])] = value(rng)
+            lines.append(json.dumps(row))
+        elif form == "blocks":
+            lines += [*texts, ""]
+        else:
+            lines += [f"{k} ||| {text} ||| {rng.choice(['-1', 'x', 'nan', ''])}" for text in texts]
+    case.seen.append(f"candidates, {form}")
+    name = "c.jsonl" if form == "rows" else "c.txt"
+    return [put(rng, folder, name, "\n".join(lines) + "\n", broken)]
 
 
 def parser_folder(rng, folder):

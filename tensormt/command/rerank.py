@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 from typing import TYPE_CHECKING
 
 from tensormt.command import arguments
 from tensormt.command.parse import open_output
 from tensormt.command.progress import Progress, loading
+from tensormt.data.tables import json_text
 from tensormt.errors import TensorMTError
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def _written(args: argparse.Namespace, ranked: Reranked) -> str:
         if args.format == "jsonl":
             row = {"segment": number, "candidates": best}
             row |= {"indices": indices[: args.nbest], "scores": scores[: args.nbest]}
-            lines.append(json.dumps(row, ensure_ascii=False))
+            lines.append(json_text(row, None))
             continue
         if any("\n" in text or "\r" in text for text in best):
             raise TensorMTError(

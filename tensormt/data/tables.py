@@ -141,15 +141,19 @@ def html_table(rows: Rows, left: int = 1) -> str:
     )
 
 
-def json_text(value: Any) -> str:
+def json_text(value: Any, indent: int | None = 1) -> str:
     """Format a value as JSON; NaN and infinities are null, control characters are escaped.
+
+    Args:
+        value: What JSON can hold.
+        indent: Spaces of each level; None: all on one line.
 
     >>> print(json_text({"score": float("nan")}))
     {
      "score": null
     }
     """
-    text = json.dumps(_without_nan(value), indent=1, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(_without_nan(value), indent=indent, ensure_ascii=False, allow_nan=False)
     return re.sub(
         "[\x7f-\x9f\ud800-\udfff\u2028-\u202e\u2066-\u2069]",
         lambda found: f"\\u{ord(found[0]):04x}",

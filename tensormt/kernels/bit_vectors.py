@@ -68,8 +68,9 @@ def parts(text: Sequences, pattern: Sequences, cells: int = CELLS) -> Iterator[P
         pattern: P sequences in the same symbols.
         cells: Cells of a part, unless a single pair has more.
     """
-    kinds = 1 + max(int(side.symbols.max()) if len(side.symbols) else 0 for side in (text, pattern))
+    kinds = kinds_of(text, pattern)
     few = kinds <= _KINDS
+    text, pattern = narrow(text, kinds), narrow(pattern, kinds)
     for rows, height, width, active in split(text.lengths, pattern.lengths, cells << 3 * few):
         one, two = text.of(rows), pattern.of(rows)
         if few:
@@ -79,6 +80,17 @@ def parts(text: Sequences, pattern: Sequences, cells: int = CELLS) -> Iterator[P
             own, other = columns(one, height, -1), columns(two, -(-width // 8) * 8, -2)
             matches = pack(bytes_equal(own[:, None], other))
         yield Part(rows, matches, one.lengths, two.lengths, active)
+
+
+def narrow(side: Sequences, kinds: int) -> Sequences:
+    """Return sequences of symbols below `kinds` as int16 where they fit: twice as fast."""
+    fits = kinds < 1 << 15
+    return side._replace(symbols=side.symbols.to(torch.int16)) if fits else side
+
+
+def kinds_of(text: Sequences, pattern: Sequences) -> int:
+    """Return one more than the largest symbol. Two host synchronisations."""
+    return 1 + max(int(s.symbols.max()) if len(s.symbols) else 0 for s in (text, pattern))
 
 
 def split(

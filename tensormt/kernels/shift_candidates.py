@@ -47,13 +47,14 @@ class Candidates(NamedTuple):
 
 
 def candidate_shifts(
-    same: Tensor, lengths: Tensor, place: Tensor, wrong: Tensor, errors: Tensor
+    same: Tensor, chosen: Tensor, lengths: Tensor, place: Tensor, wrong: Tensor, errors: Tensor
 ) -> Candidates:
-    """List the candidate shifts of p pairs.
+    """List the candidate shifts of p pairs, which are numbered from 0.
 
     Args:
-        same: Which words of hypotheses and references are equal, uint8 [T,M,p]; at least one place
-            of padding ends every reference.
+        same: Which words of hypotheses and references are equal, uint8 [T,M,q], of more pairs; at
+            least one place of padding ends every reference.
+        chosen: Which of them the p pairs are, int64 [p].
         lengths: Lengths of the hypotheses, int64 [p].
         place: For each word of the reference the last word of the hypothesis that is aligned with
             it or a word before it, int64 [p,N]; -1: none.
@@ -71,7 +72,13 @@ def candidate_shifts(
     flat = same.view(torch.bool).reshape(-1)
     cells = nonzero(flat)
     line = cells // size
-    pair, start = cells - line * size, line // width
+    number = torch.full((size,), -1, dtype=torch.int64, device=same.device)
+    number[chosen] = torch.arange(len(chosen), device=same.device)
+    pair = take(number, cells - line * size)
+    if len(chosen) < size:
+        wanted = nonzero(pair >= 0)
+        cells, line, pair = (take(part, wanted) for part in (cells, line, pair))
+    start = line // width
     other = line - start * width
     own_at, other_at = pair * (height + 1) + start, pair * (reference + 1) + other
     ahead = take(targets, other_at + 1) - 1 - start  # from the run to the word aligned with it

@@ -33,6 +33,8 @@ from tensormt.kernels.bit_vectors import (
     active_of,
     columns,
     ends_of,
+    kinds_of,
+    narrow,
     pack,
     split,
 )
@@ -93,6 +95,8 @@ def translation_edits(
     """
     found = torch.empty_like(text.lengths)
     outside: list[Tensor] = []
+    kinds = kinds_of(text, pattern)
+    text, pattern = narrow(text, kinds), narrow(pattern, kinds)
     for rows, height, width, _ in split(text.lengths, pattern.lengths, _BLOCK * cells):
         one, two = text.of(rows), pattern.of(rows)
         pairs = _Pairs(
@@ -155,7 +159,7 @@ def _round(
             keep = nonzero(inside & take(distance > some.least, open_))
             open_, place, edits, errors = (take(p, keep) for p in (open_, place, edits, errors))
         found_shifts = candidate_shifts(
-            same.index_select(2, open_), take(some.text, open_), place, edits > 0, errors
+            same, open_, take(some.text, open_), place, edits > 0, errors
         )
         count = take(some.checked, open_)
         count = count + torch.bincount(found_shifts.pair, minlength=len(open_))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import TYPE_CHECKING, NamedTuple
 
 import torch
@@ -50,10 +50,21 @@ def f_of(shares: Tensor) -> Tensor:
     return torch.cat([shares, both[None]])
 
 
-def statistics(metric: ROUGE, hyp: TokenBatch, refs: Sequence[TokenBatch]) -> Tensor:
-    """Return segments, precision, recall, F and matches, float64 [B,5]."""
-    hyp, ready = prepared(metric, hyp, refs)
-    found = shared(metric, hyp, ready)
+def joint_statistics(
+    metrics: Sequence[ROUGE], hyp: TokenBatch, refs: Sequence[TokenBatch]
+) -> list[Tensor]:
+    """Return the statistics of metrics that read alike: texts and n-grams are prepared once."""
+    hyp, ready = prepared(metrics[0], hyp, refs)
+    orders = {int(metric.variant) for metric in metrics if metric.variant.isdigit()}
+    ngrams = _ngram_matches(hyp, ready, orders) if orders else {}
+    return [statistics(metric, hyp, ready, ngrams) for metric in metrics]
+
+
+def statistics(
+    metric: ROUGE, hyp: TokenBatch, ready: References, ngrams: Mapping[int, Tensor]
+) -> Tensor:
+    """Return segments, precision, recall, F and matches of prepared texts, float64 [B,5]."""
+    found = shared(metric, hyp, ready, ngrams)
     present = ready.lengths > 0
     scores = found.scores()
     if metric.variant == "w":
@@ -91,8 +102,10 @@ def _jackknife(scores: Tensor, present: Tensor) -> Tensor:
     return total / number.clamp_min(1)
 
 
-def shared(metric: ROUGE, hyp: TokenBatch, refs: References) -> Shared:
-    """Count what each segment shares with each reference."""
+def shared(
+    metric: ROUGE, hyp: TokenBatch, refs: References, ngrams: Mapping[int, Tensor] | None = None
+) -> Shared:
+    """Count what each segment shares with each reference; ngrams: those of orders at hand."""
     own, other = word_counts(hyp), reference_word_counts(refs)
     nothing = (own == 0) | (other == 0)
     if metric.variant == "lsum":
@@ -108,17 +121,18 @@ def shared(metric: ROUGE, hyp: TokenBatch, refs: References) -> Shared:
         own, other = (pair_counts(side, metric.max_skip, singles) for side in (own, other))
     else:
         order = int(metric.variant)
-        matched = _ngram_matches(hyp, refs, order)
+        matched = (ngrams or _ngram_matches(hyp, refs, {order}))[order]
         own, other = ((side - order + 1).clamp_min(0) for side in (own, other))
     return Shared(matched.masked_fill(nothing, 0), own.expand_as(other), other)
 
 
-def _ngram_matches(hyp: TokenBatch, refs: References, order: int) -> Tensor:
-    """The n-grams of one order in common with each reference, int64 [R,B]."""
-    found = torch.empty_like(refs.lengths)
-    for rows, table in matches(hyp, refs, order):
-        last = table.orders[-1]
-        found[:, rows] = (last.rank < last.counts).sum(1)
+def _ngram_matches(hyp: TokenBatch, refs: References, orders: Set[int]) -> dict[int, Tensor]:
+    """The n-grams of some orders in common with each reference, int64 [R,B] each."""
+    found = {order: torch.empty_like(refs.lengths) for order in orders}
+    for rows, table in matches(hyp, refs, max(orders)):
+        for order, counts in found.items():
+            own = table.orders[order - 1]
+            counts[:, rows] = (own.rank < own.counts).sum(1)
     return found
 
 

@@ -19,8 +19,8 @@ as Lin (2004) describes. Documents and corpora have the mean of their segments.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast
 
 from tensormt.formulas import as_float64, column, where
 from tensormt.inputs import Tokens
@@ -136,7 +136,21 @@ class ROUGE(Metric["TokenBatch"]):
     def _statistics(self, hyp: TokenBatch, refs: Sequence[TokenBatch]) -> Tensor:
         from tensormt.rouge import engine
 
-        return engine.statistics(self, hyp, refs)
+        return engine.joint_statistics([self], hyp, refs)[0]
+
+    @property
+    def sharing_key(self) -> Hashable:
+        """Variants that read and prepare text alike share its preparation and their n-grams."""
+        return ROUGE, self.reads, self.stem, self.stop_words
+
+    def statistics_with(
+        self, others: Sequence[Metric[TokenBatch]], hyp: TokenBatch, refs: Sequence[TokenBatch]
+    ) -> list[Tensor]:
+        """Compute the statistics of this metric and of other variants together."""
+        from tensormt.rouge import engine
+
+        metrics = [self, *(cast(ROUGE, other) for other in others)]
+        return engine.joint_statistics(metrics, hyp, self._check_sides(hyp, refs))
 
     def _score(self, rows: Any, segment: bool | None) -> Any:
         count = as_float64(column(rows, 0))

@@ -36,7 +36,7 @@ def test_equal_to_sacrebleu():
         padded = torch.cat([other, other.new_full((1,), -2)])
         same = (own[:, None] == padded).to(torch.uint8)[:, :, None].contiguous()
         shifts = candidate_shifts(
-            same, sides[0].lengths, found.place, found.edits > 0, found.errors
+            same, torch.tensor([0]), sides[0].lengths, found.place, found.edits > 0, found.errors
         )
         listed = zip(*(part.tolist() for part in shifts[1:4]), strict=True)
         assert sorted(listed) == sorted(looped(hyp, ref))
