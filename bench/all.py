@@ -46,21 +46,10 @@ ROOT = Path(__file__).resolve().parent.parent
 BATCH = 2000
 # the jobs that README.md shows
 SHOWN = (
-    "read brackets",
     "STM-4 from brackets, 20 words",
     "TKM from brackets, 20 words",
-    "HWCM-4 from words and heads",
-    "13a tokens to ids",
-    "segment BLEU from text",
     "corpus BLEU from text",
-    "segment chrF from text",
-    "NIST from tokens",
-    "QUEEN of 1,023 metric sets",
-    "BLEU rewards from ids",
-    "one segment: STM-4",
-    "one segment: HWCM-4 from words and heads",
     "one segment: BLEU",
-    "one segment: chrF",
 )
 
 Jobs = Iterator[Row]

@@ -102,6 +102,8 @@ def public(module: Any) -> list[tuple[str, Any, str]]:
 def root_file(name: str) -> str:
     """A file of the project's root, with its links as they are on the site."""
     text = (ROOT / name).read_text(encoding="utf-8").replace("](docs/", "](")
+    # files that are no pages become text
+    text = re.sub(r"\[([^\]]+)\]\((?:recipes|tensormt|CITATION)[^)]*\)", r"\1", text)
     for page, source in FILES.items():
         text = text.replace(f"]({source}", f"]({page}")
     return text
