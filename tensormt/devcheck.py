@@ -115,7 +115,7 @@ def _scoring(metric: Metric[Any], read: Callable[[], Any]) -> Job:
     """Statistics and scores of batches of a hypothesis and its references."""
 
     def run(batches: Any, device: torch.device) -> list[Tensor]:
-        there = [batch.to(device) for batch in batches]
+        there = type(batches[0]).send(batches, device)
         found = metric.statistics(there[0], there[1:])
         return [found, metric.score(found)]
 
@@ -170,12 +170,13 @@ def _parsing(size: int, device: torch.device) -> Job:
     return Job(lambda: _texts(size)[0], run)
 
 
-def jobs(size: int, device: torch.device) -> dict[str, Job]:
+def jobs(size: int, device: torch.device, *, parser: bool = True) -> dict[str, Job]:
     """Return all jobs by name.
 
     Args:
         size: Number of segments; rewards have a quarter of them, with 8 samples each.
         device: Device, for which the parser is loaded.
+        parser: Whether parsing is one of the jobs.
     """
 
     def trees() -> list[TreeBatch]:
@@ -219,7 +220,7 @@ def jobs(size: int, device: torch.device) -> dict[str, Job]:
         ),
         "charts of the parser": _charts(size, True),
         "charts without Triton": _charts(size, False),
-        "parser": _parsing(size, device),
+        **({"parser": _parsing(size, device)} if parser else {}),
     }
 
 

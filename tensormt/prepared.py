@@ -129,7 +129,7 @@ class PreparedTexts:
         """Return the trees of every stream."""
         if not self._parses:
             return self._given_trees()
-        return self._once("trees", lambda: self._gathered(self.unique_trees()))
+        return self._once("trees", lambda: self._tree_streams(self.unique_trees()))
 
     def unique_trees(self) -> TreeBatch:
         """Return the trees of all different texts; the first is the empty tree."""
@@ -186,6 +186,16 @@ class PreparedTexts:
         """The batch of each stream, from the batch of all different texts."""
         return [batch[_as_slice(index)] for index in self._number()]
 
+    def _tree_streams(self, batch: TreeBatch) -> list[TreeBatch]:
+        """The same of trees; on a device the streams are parts of one batch."""
+        import torch
+
+        if batch.device == torch.device("cpu"):
+            return self._gathered(batch)
+        index = self._number()
+        rows = batch[torch.from_numpy(np.concatenate(index))]
+        return rows.split([len(numbers) for numbers in index])
+
     def _number(self) -> list[np.ndarray]:
         """The number of every text, int64 [B] for each stream; 0 for no text."""
         if not self._index:
@@ -238,7 +248,7 @@ class PreparedTexts:
             given = self.trees.rows(self.segments.numbers)[-len(self.segments.streams) :]
         else:
             raise TensorMTError("no parser: metrics on trees need one, or trees at hand")
-        return [batch.to(self.device) for batch in given]
+        return TreeBatch.send(given, self.device)
 
 
 def _as_slice(numbers: np.ndarray) -> slice | np.ndarray:

@@ -48,7 +48,8 @@ FACTORIES = {
 # operations whose result has a size that depends on the values: the host waits for it
 SIZED = {"nonzero", "masked_select", "_unique2", "unique_consecutive", "unique_dim", "equal"}
 INDEXED = {"index", "index_put", "index_put_", "_index_put_impl_"}
-NO_KERNEL = {"detach", "alias", "lift_fresh", "_unsafe_view", "_reshape_alias", "set_"}
+# views, and memory that is only allocated
+NO_KERNEL = {"detach", "alias", "lift_fresh", "_unsafe_view", "_reshape_alias", "set_", "empty"}
 PRODUCTS = {"mm", "addmm", "bmm", "baddbmm"}
 SOURCES = Path(__file__).resolve().parents[1] / "tensormt"
 
@@ -114,6 +115,7 @@ class Copy(NamedTuple):
     to_device: bool
     size: int  # bytes
     where: str
+    blocks: bool = True  # whether the host waits: memory is not pinned, or nobody asked not to wait
 
 
 class _Properties(NamedTuple):
@@ -226,7 +228,9 @@ def _dispatch(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
             if arrives == isinstance(source, DeviceTensor):
                 cuda.operations[f"{name} {_place()}"] += 1
             else:
-                cuda._copied(arrives, source.numel() * source.element_size())
+                free = kwargs.get("non_blocking", False) and name == "_to_copy" and arrives
+                free = free and source.untyped_storage().data_ptr() in cuda._pinned
+                cuda._copied(arrives, source.numel() * source.element_size(), not free)
         if result is not None:
             return result
         return DeviceTensor(found) if arrives else found
@@ -312,6 +316,10 @@ class _Functions(TorchFunctionMode):
             target = kwargs.get("device")
             assert target is not None or not self.cuda.strict, f"{name} without a device"
             moved = target is not None and torch.device(target).type == "cuda"
+            if kwargs.pop("pin_memory", False):
+                made = func(*args, **kwargs)
+                self.cuda._pinned.add(made.untyped_storage().data_ptr())
+                return made
             if func in (torch.tensor, torch.as_tensor) and moved:
                 made = func(*args, **{**kwargs, "device": "cpu"})
                 self.cuda._copied(True, made.numel() * made.element_size())
@@ -385,6 +393,7 @@ class FakeCuda:
         self.strict, self.triton = strict, triton
         self._users: Counter[int] = Counter()
         self._sizes: dict[int, int] = {}
+        self._pinned: set[int] = set()  # addresses of pinned memory
         self.memory = 0
         self.clear()
 
@@ -434,9 +443,9 @@ class FakeCuda:
         FakeCuda.active = None
         self._stack.__exit__(*error)  # type: ignore[arg-type]
 
-    def _copied(self, to_device: bool, size: int) -> None:
+    def _copied(self, to_device: bool, size: int, blocks: bool = True) -> None:
         place = _place()
-        self.copies.append(Copy(to_device, size, place))
+        self.copies.append(Copy(to_device, size, place, blocks))
         if not to_device:
             self.syncs[f"copy {place}"] += 1
 

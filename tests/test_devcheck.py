@@ -44,6 +44,31 @@ def test_deterministic_algorithms(name):
     assert found[0].good, found
 
 
+# the most operations, and the most synchronisations and copies together, of a batch with two
+# references: launches are what a device spends its time on
+BUDGETS = {
+    "STM": (150, 10),
+    "HWCM": (200, 10),
+    "TKM": (250, 10),
+}
+
+
+@pytest.mark.parametrize("name", BUDGETS)
+def test_operations_of_a_batch(name):
+    operations, waits = BUDGETS[name]
+    with FakeCuda(strict=False) as cuda:
+        job = devcheck.jobs(500, CUDA, parser=False)[name]
+        inputs = job.prepare()
+        job.run(inputs, CUDA)  # tables that stay on the device
+        cuda.clear()
+        job.run(inputs, CUDA)
+    copies = [copy for copy in cuda.copies if copy.to_device]
+    assert sum(cuda.operations.values()) <= operations, cuda.operations
+    assert sum(cuda.syncs.values()) + len(copies) <= waits, (cuda.syncs, copies)
+    largest = max(copies, key=lambda copy: copy.size)
+    assert not largest.blocks
+
+
 def test_a_difference_and_an_error_are_reported(monkeypatch, capsys):
     def work(inputs, device):
         if device == CUDA and inputs == "broken":

@@ -75,9 +75,24 @@ def at_a_time(tensor: Tensor, in_cache: int, size: int) -> int:
 
 
 def move(tensors: Sequence[Tensor], device: torch.device | str) -> list[Tensor]:
-    """Send tensors of one dtype, [n] each, to a device in one copy."""
+    """Send integer tensors, [n] each, to a device in one copy; all get the longest dtype of them.
+
+    To a GPU they go as int32 where they fit, from pinned memory, and nobody waits for the copy.
+    """
+    target = torch.device(device)
     sizes = [tensor.shape[0] for tensor in tensors]
-    return list(torch.split(torch.cat(list(tensors)).to(device), sizes))
+    packed = torch.cat(list(tensors))
+    if target.type == "cuda" and on_cpu(packed):
+        fits = not packed.shape[0] or int(packed.abs().max()) < 1 << 31
+        short = torch.int32 if fits else torch.int64
+        pinned = torch.empty(sum(sizes), dtype=short, device="cpu", pin_memory=True)
+        packed = pinned.copy_(packed).to(target, non_blocking=True).to(packed.dtype)
+    return list(torch.split(packed.to(target), sizes))
+
+
+def join(tensors: Sequence[Tensor]) -> Tensor:
+    """Concatenate tensors along the first axis; a single one is not copied."""
+    return tensors[0] if len(tensors) == 1 else torch.cat(list(tensors))
 
 
 def _uses_numpy(tensor: Tensor) -> bool:
@@ -275,38 +290,30 @@ def argsort(values: Tensor) -> Tensor:
     return torch.from_numpy(order)
 
 
-def sort_groups(
-    sides: Sequence[tuple[Tensor, Tensor]], groups: int
-) -> tuple[Tensor, Tensor, Tensor]:
+def sort_groups(sides: Sequence[tuple[Tensor, Tensor]], groups: int) -> tuple[Tensor, Tensor]:
     """Merge several sides and sort the values within each group.
 
     Args:
-        sides: values and their groups, both int64 [m], for each side. Values are below 2⁶³ - 1;
-            the groups of a side are ascending, from 0 to G-1.
+        sides: values and their groups, both int64 [m], for each side. On a CPU, the groups of a
+            side are ascending, from 0 to G-1.
         groups: the number of groups G.
 
     Returns:
-        The values [n] of all sides, group by group and ascending within each; the group of each
-        value [n]; and the index [G] at which each group starts.
+        The values [n] of all sides, group by group and ascending within each, and their groups [n].
     """
     if _uses_numpy(sides[0][0]):
-        ordered, group, start = map(
-            torch.from_numpy,
-            _sort_as_rows([(values.numpy(), group.numpy()) for values, group in sides], groups),
-        )
-        return ordered, group, start
-    by_value = torch.sort(torch.cat([values for values, _ in sides]))
-    joined = torch.cat([group for _, group in sides])[by_value.indices]
-    by_group = torch.sort(joined, stable=True)
-    numbers = torch.arange(groups, device=joined.device)
-    start = torch.searchsorted(by_group.values, numbers)
-    return by_value.values[by_group.indices], by_group.values, start
+        arrays = [(values.numpy(), group.numpy()) for values, group in sides]
+        ordered, owner = map(torch.from_numpy, _sort_as_rows(arrays, groups))
+        return ordered, owner
+    by_value = torch.sort(join([values for values, _ in sides]))
+    by_group = torch.sort(join([group for _, group in sides])[by_value.indices], stable=True)
+    return by_value.values[by_group.indices], by_group.values
 
 
 _WIDTHS = np.array([width for k in range(2, 62) for width in (1 << k, 3 << (k - 1))])
 
 
-def _sort_as_rows(sides: Sequence[tuple[Array, Array]], groups: int) -> tuple[Array, Array, Array]:
+def _sort_as_rows(sides: Sequence[tuple[Array, Array]], groups: int) -> tuple[Array, Array]:
     """`sort_groups` with one matrix row per group.
 
     numpy sorts many short rows ten times faster than one long array. Groups of similar size share a
@@ -336,7 +343,7 @@ def _sort_as_rows(sides: Sequence[tuple[Array, Array]], groups: int) -> tuple[Ar
     for number in np.flatnonzero(rows):
         cells[edges[number] : edges[number + 1]].reshape(rows[number], -1).sort(axis=1)
     group = np.repeat(np.arange(groups), total)
-    return cells[_ranges(first, total)], group, np.cumsum(total) - total
+    return cells[_ranges(first, total)], group
 
 
 def count_values(values: Tensor, size: int) -> Tensor:
@@ -390,23 +397,16 @@ def sort_rows(table: Tensor) -> Tensor:
     return torch.sort(table, dim=1).values
 
 
-def run_edges(ordered: Tensor, breaks: Tensor | None = None) -> Tensor:
-    """Return the starts of the runs of equal values in ordered [n], followed by n, int64.
-
-    `breaks`: indices from 0 to n at which a new run starts in any case.
-    """
+def run_edges(ordered: Tensor) -> Tensor:
+    """Return the starts of the runs of equal values in ordered [n], followed by n, int64."""
     if _uses_numpy(ordered):
         array = ordered.numpy()
         edge = np.ones(len(array) + 1, bool)
         np.not_equal(array[1:], array[:-1], out=edge[1 : len(array)])
-        if breaks is not None:
-            edge[breaks.numpy()] = True
         return torch.from_numpy(np.flatnonzero(edge))
     first = torch.ones(ordered.shape[0] + 1, dtype=torch.bool, device=ordered.device)
     if ordered.shape[0]:
         torch.ne(ordered[1:], ordered[:-1], out=first[1:-1])
-    if breaks is not None:
-        first.index_fill_(0, breaks, True)
     return nonzero(first)
 
 

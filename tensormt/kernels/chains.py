@@ -33,10 +33,11 @@ def chain_keys(nodes: Nodes, names: Tensor, max_length: int) -> Keys:
     words = torch.cat([word, word.new_zeros(1)])
     above = torch.cat([nodes.up, nodes.up.new_full((1,), len(nodes))])
     keys: list[Tensor] = [word]
-    present: list[Tensor] = []
+    ancestors: list[Tensor] = []
     ancestor = nodes.up
     for _ in range(2, reached(nodes, max_length) + 1):
         keys.append((keys[-1] * hashing.POWER).add_(take(words, ancestor)))
-        present.append(ancestor < len(nodes))
+        ancestors.append(ancestor)
         ancestor = take(above, ancestor)
+    present = torch.cat(ancestors) < len(nodes) if ancestors else None
     return orders(nodes.segment, keys, present, Labels(nodes.label, names, nodes.trees))

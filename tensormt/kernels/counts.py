@@ -18,7 +18,7 @@ occur in exactly 1, 2, …, R references.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -26,7 +26,7 @@ import torch
 from torch import Tensor
 
 from tensormt.kernels import hashing
-from tensormt.kernels.backend import argsort, nonzero, run_edges, runs, sort, sort_groups, take
+from tensormt.kernels.backend import argsort, count_values, nonzero, runs, sort, sort_groups, take
 
 
 class Labels(NamedTuple):
@@ -42,57 +42,197 @@ class Labels(NamedTuple):
 
 
 class Keys(NamedTuple):
-    """Occurrences of keys: group int64 [n], ascending, from 0 to G-1, and key int64 [n].
+    """Occurrences of keys: group int64 [n], from 0 to G-1, and key int64 [n].
 
-    `labels` is given if the keys of the first order are hashes of labels.
+    `labels` is given if the keys of the first order are hashes of labels. `side` is 0 for a
+    hypothesis, 1…R for its references: one number where all keys are of one side, with ascending
+    groups, or else int64 [n].
     """
 
     group: Tensor
     key: Tensor
     labels: Labels | None = None
+    side: Tensor | int = 0
+
+    def cells(self, size: int) -> Tensor:
+        """Return side · size + group, int64 [n]: one number for a side and a group."""
+        if isinstance(self.side, int):
+            return self.group + self.side * size
+        return torch.add(self.group, self.side, alpha=size)
+
+    def rows(self, start: int, stop: int | None = None) -> Keys:
+        """Return the keys start…stop-1, without labels."""
+        side = self.side if isinstance(self.side, int) else self.side[start:stop]
+        return Keys(self.group[start:stop], self.key[start:stop], None, side)
+
+    def at(self, index: Tensor) -> Keys:
+        """Return the keys at an index int64 [m], without labels."""
+        side = self.side if isinstance(self.side, int) else take(self.side, index)
+        return Keys(take(self.group, index), take(self.key, index), None, side)
 
 
-def orders(
-    segment: Tensor, keys: Sequence[Tensor], present: Sequence[Tensor], labels: Labels
-) -> Keys:
+def orders(segment: Tensor, keys: Sequence[Tensor], present: Tensor | None, labels: Labels) -> Keys:
     """Combine the keys of D orders; group = order · B + segment, counting orders from 0.
 
     Args:
         segment: int64 [n], ascending.
         keys: the keys of each order, int64 [n] each.
-        present: which keys of the orders 2…D exist, bool [n] each; those of the first order all do.
+        present: which keys of the orders 2…D exist, bool [(D-1)·n]; those of the first order all
+            do. None if there is no other order.
         labels: the labels of the first order.
 
     Costs one host synchronisation (the number of keys).
     """
-    if len(keys) == 1:
+    if present is None:
         return Keys(segment, keys[0], labels)
-    cells = nonzero(torch.cat(list(present)))
-    later = labels.segments * torch.arange(1, len(keys), device=segment.device)
+    cells = nonzero(present)
+    size = labels.segments
+    later = torch.arange(size, len(keys) * size, max(size, 1), device=segment.device)
     group = take((later[:, None] + segment).view(-1), cells)
     key = take(torch.cat(list(keys[1:])), cells)
     return Keys(torch.cat([segment, group]), torch.cat([keys[0], key]), labels)
 
 
-def totals(keys: Keys, groups: int) -> Tensor:
-    """Count the occurrences in each group, int64 [G]."""
-    zeros = torch.zeros(groups, dtype=torch.int64, device=keys.group.device)
-    return zeros.index_add_(0, keys.group, torch.ones_like(keys.group))
-
-
 class Sides(NamedTuple):
-    """The keys of the hypothesis, which comes first, and of all references."""
+    """The keys of a hypothesis and of its R references, in S = 1 + R sides and G groups.
+
+    `keys` has one item for each side, or a single one for all of them.
+    """
 
     keys: Sequence[Keys]
+    number: int
     groups: int
 
-    def totals(self, side: int) -> Tensor:
-        """Count the occurrences of one side in each group, int64 [G]."""
-        return totals(self.keys[side], self.groups)
+    @classmethod
+    def of(cls, sides: Sequence[Keys], groups: int) -> Sides:
+        """From the keys of each side, the hypothesis first."""
+        keys = [keys._replace(side=number) for number, keys in enumerate(sides)]
+        return cls(keys, len(keys), groups)
 
-    def clipped(self, refs: Sequence[int]) -> Tensor:
-        """Count the clipped matches of the hypothesis in some of the references, int64 [G]."""
-        return clipped(self.keys[0], [self.keys[ref] for ref in refs], self.groups)
+    @classmethod
+    def of_joint(cls, keys: Keys, number: int, groups: int) -> Sides:
+        """From the keys of one batch that has the B segments of all sides, one after the other."""
+        assert keys.labels is not None
+        size = max(keys.labels.segments // number, 1)
+        block = keys.group // size  # order · S + side
+        order = block // number
+        side = torch.sub(block, order, alpha=number)
+        group = torch.sub(keys.group, block.sub_(order), alpha=size)
+        labels = keys.labels._replace(segments=size)
+        return cls([Keys(group, keys.key, labels, side)], number, groups)
+
+    def totals(self, number: int) -> Tensor:
+        """Count the occurrences of the first so many sides in each group, int64 [number,G]."""
+        if len(self.keys) == self.number:
+            return torch.stack([totals(keys, self.groups) for keys in self.keys[:number]])
+        cells = self.keys[0].cells(self.groups)
+        return count_values(cells, self.number * self.groups).view(self.number, -1)[:number]
+
+    def clipped(self) -> Tensor:
+        """Count the clipped matches of the hypothesis in the references, int64 [G]."""
+        return self._matches(lambda hyp, refs: torch.minimum(hyp, refs.amax(0)))
+
+    def clipped_each(self) -> Tensor:
+        """Count the clipped matches of the hypothesis in each reference alone, int64 [R,G]."""
+        return self._matches(torch.minimum)
+
+    def _matches(self, match: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
+        """Sum the matches of all keys of each group, [...,G].
+
+        `match` gives them [...,K] from the counts in the hypothesis [K] and references [R,K]. A
+        first order of few different labels, half of all keys of a tree, is counted in a table.
+        """
+        table = self._label_counts()
+        if table is None:
+            return self._sorted_matches(match, self.keys, self.groups)
+        first = match(table[0], table[1:]).sum(-1)
+        segments = first.shape[-1]
+        if self.groups == segments:
+            return first
+        later = [keys.rows(keys.labels.label.shape[0]) for keys in self.keys if keys.labels]
+        later = [keys._replace(group=keys.group - segments) for keys in later]
+        return torch.cat([first, self._sorted_matches(match, later, self.groups - segments)], -1)
+
+    def _label_counts(self) -> Tensor | None:
+        """Count all labels in each segment, int64 [S,B,L]; None if a table would not be faster."""
+        labels = [keys.labels for keys in self.keys if keys.labels is not None]
+        if len(labels) < len(self.keys):
+            return None
+        segments = labels[0].segments
+        most = 2 * sum(part.label.shape[0] for part in labels) // max(self.number * segments, 1)
+        if max(part.names.shape[0] for part in labels) > most:
+            return None
+        ids, width = _common_ids(labels)
+        device = self.keys[0].key.device
+        table = torch.zeros(self.number * segments * width, dtype=torch.int64, device=device)
+        for keys, label in zip(self.keys, ids, strict=True):
+            cell = keys.rows(0, label.shape[0]).cells(segments).mul_(width).add_(label)
+            table.index_add_(0, cell, torch.ones_like(cell))
+        return table.view(self.number, segments, width)
+
+    def _sorted_matches(
+        self, match: Callable[[Tensor, Tensor], Tensor], keys: Sequence[Keys], groups: int
+    ) -> Tensor:
+        """`_matches` for keys of any kind: equal keys of a group are adjacent after a sort."""
+        found = _candidates(keys)
+        side_bits = (self.number - 1).bit_length()
+        sides = [((part.key << side_bits).bitwise_or_(part.side), part.group) for part in found]
+        ordered, group = sort_groups(sides, groups)
+        size = ordered.shape[0]
+        if not size:
+            shape = match(ordered, ordered.expand(self.number - 1, 0)).shape
+            return ordered.new_zeros(*shape[:-1], groups)
+        key = ordered >> side_bits
+        fresh = (key[1:] != key[:-1]).logical_or_(group[1:] != group[:-1])
+        number = torch.zeros_like(group)  # of the different keys, of which there are at most n
+        torch.cumsum(fresh, 0, out=number[1:])
+        cell = number.add(ordered & ((1 << side_bits) - 1), alpha=size)
+        counts = count_values(cell, self.number * size).view(self.number, size)
+        owner = torch.zeros_like(group).scatter_(0, number, group)
+        matched = match(counts[0], counts[1:])
+        zeros = matched.new_zeros(*matched.shape[:-1], groups)
+        return zeros.index_add_(-1, owner, matched)
+
+
+def totals(keys: Keys, groups: int) -> Tensor:
+    """Count the occurrences in each group, int64 [G]."""
+    return count_values(keys.group, groups)
+
+
+def clipped(hyp: Keys, refs: Sequence[Keys], groups: int) -> Tensor:
+    """Count the clipped matches of the hypothesis's keys in the references, int64 [G]."""
+    return Sides.of([hyp, *refs], groups).clipped()
+
+
+def _common_ids(labels: Sequence[Labels]) -> tuple[list[Tensor], int]:
+    """Number the labels of several dictionaries in common: ids [n] of each, and how many."""
+    if len(labels) == 1:
+        return [labels[0].label], labels[0].names.shape[0]
+    names, ids = np.unique(
+        np.concatenate([part.names.numpy() for part in labels]), return_inverse=True
+    )
+    joint = torch.from_numpy(ids).to(labels[0].label.device)
+    parts = torch.split(joint, [part.names.shape[0] for part in labels])
+    return [take(own, part.label) for own, part in zip(parts, labels, strict=True)], len(names)
+
+
+def _candidates(sides: Sequence[Keys]) -> list[Keys]:
+    """Keep the keys that may occur both in the hypothesis and in a reference.
+
+    A Bloom filter with one hash function and up to a million cells: a key whose cell is not set by
+    the other side cannot match. One host synchronisation for each item (the number of keys kept).
+    """
+    size = sum(keys.key.shape[0] for keys in sides)
+    cells = 1 << min((2 * size).bit_length(), 20)
+    # the hypothesis has the first half of the cells, references the second
+    marked = torch.zeros(2 * cells, dtype=torch.bool, device=sides[0].key.device)
+    places = []
+    for keys in sides:
+        place = (keys.group * hashing.POWER).add_(keys.key).bitwise_and_(cells - 1)
+        places.append(place.add_(keys.side > 0, alpha=cells))
+        marked.index_fill_(0, places[-1], True)
+    found = [nonzero(take(marked, place.bitwise_xor_(cells))) for place in places]
+    return [keys.at(rows) for keys, rows in zip(sides, found, strict=True)]
 
 
 def _pack(sides: Sequence[Keys], bits: int) -> list[Tensor]:
@@ -111,99 +251,6 @@ def _pack_groups(sides: Sequence[Keys], groups: int) -> tuple[Tensor, int]:
     bits = 63 - max(groups - 1, 1).bit_length()
     packed = zip(sides, _pack(sides, bits), strict=True)
     return torch.cat([(keys.group << bits) | values for keys, values in packed]), bits
-
-
-def clipped(hyp: Keys, refs: Sequence[Keys], groups: int) -> Tensor:
-    """Count the clipped matches of the hypothesis's keys in the references, int64 [G].
-
-    A first order of few different labels, half of all keys of a tree, is counted without sorting.
-    """
-    sides = (hyp, *refs)
-    table = _label_counts(sides)
-    if table is None:
-        return _clipped_by_sorting(_candidates(sides), groups)
-    first = torch.minimum(table[0], table[1:].amax(0)).sum(1)
-    segments = first.shape[0]
-    if groups == segments:
-        return first
-    sizes = [keys.labels.label.shape[0] if keys.labels else 0 for keys in sides]
-    later = [
-        Keys(keys.group[size:] - segments, keys.key[size:])
-        for keys, size in zip(sides, sizes, strict=True)
-    ]
-    return torch.cat([first, _clipped_by_sorting(_candidates(later), groups - segments)])
-
-
-def _label_counts(sides: Sequence[Keys]) -> Tensor | None:
-    """Count all labels in each segment, int64 [sides,B,L]; None if a table would not be faster."""
-    labels = [keys.labels for keys in sides if keys.labels is not None]
-    if len(labels) < len(sides):
-        return None
-    segments = labels[0].segments
-    most = 2 * sum(side.label.shape[0] for side in labels) // max(len(sides) * segments, 1)
-    if max(side.names.shape[0] for side in labels) > most:
-        return None
-    names, ids = np.unique(
-        np.concatenate([side.names.numpy() for side in labels]), return_inverse=True
-    )
-    width = len(names)
-    table = torch.zeros(
-        len(sides) * segments * width, dtype=torch.int64, device=sides[0].key.device
-    )
-    joint = torch.split(
-        torch.from_numpy(ids).to(table.device), [side.names.shape[0] for side in labels]
-    )
-    for number, (keys, side) in enumerate(zip(sides, labels, strict=True)):
-        row = keys.group[: side.label.shape[0]] + number * segments
-        cell = (row * width).add_(take(joint[number], side.label))
-        table.index_add_(0, cell, torch.ones_like(cell))
-    return table.view(len(sides), segments, width)
-
-
-def _candidates(sides: Sequence[Keys]) -> list[Keys]:
-    """Keep the keys that may occur both in the hypothesis, the first side, and in a reference.
-
-    A Bloom filter with one hash function and up to a million cells: a key whose cell is not set by
-    the other side cannot match. One host synchronisation per side (the number of keys kept).
-    """
-    size = sum(keys.key.shape[0] for keys in sides)
-    cells = 1 << min((2 * size).bit_length(), 20)
-    places = [(keys.group * hashing.POWER).add_(keys.key) & (cells - 1) for keys in sides]
-    marked = torch.zeros(2, cells, dtype=torch.bool, device=sides[0].key.device)
-    in_hyp, in_refs = marked[0], marked[1]
-    in_hyp.index_fill_(0, places[0], True)
-    for place in places[1:]:
-        in_refs.index_fill_(0, place, True)
-    found = [nonzero(take(in_refs, places[0]))]
-    found += [nonzero(take(in_hyp, place)) for place in places[1:]]
-    return [
-        Keys(take(keys.group, rows), take(keys.key, rows))
-        for keys, rows in zip(sides, found, strict=True)
-    ]
-
-
-def _clipped_by_sorting(sides: Sequence[Keys], groups: int) -> Tensor:
-    """`clipped` for keys of any kind; the hypothesis is the first side."""
-    side_bits = (len(sides) - 1).bit_length()
-    packed = [(values, keys.group) for keys, values in zip(sides, _pack(sides, 62), strict=True)]
-    ordered, group, breaks = sort_groups(packed, groups)
-    edges = run_edges(ordered, breaks)
-    value = take(ordered, edges[:-1])
-    # A run of the hypothesis (side 0) precedes the runs of the same key in the references: at most
-    # R runs follow it, and their key bits are equal.
-    near = (value[1:] ^ value[:-1]) >> side_bits == 0
-    run = nonzero(near & ((value[:-1] & ((1 << side_bits) - 1)) == 0))
-    where, name = take(group, take(edges, run)), take(value, run)
-    best = torch.zeros_like(run)
-    for step in range(1, len(sides)):
-        other = (run + step).clamp_(max=value.shape[0] - 1)
-        start = take(edges, other)
-        same = ((take(value, other) ^ name) >> side_bits == 0) & (take(group, start) == where)
-        count = (take(edges, other + 1) - start) * (same & (other > run))
-        best = torch.maximum(best, count)
-    zeros = torch.zeros(groups, dtype=torch.int64, device=best.device)
-    count = take(edges, run + 1) - take(edges, run)
-    return zeros.index_add_(0, where, torch.minimum(count, best))
 
 
 def occurrences(hyp: Keys, refs: Sequence[Keys], groups: int) -> tuple[Tensor, Tensor]:

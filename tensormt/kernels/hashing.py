@@ -25,9 +25,14 @@ _ORDER = _signed(0xD6E8FEB86659FD93)
 POWER = _signed(0x9FB21C651E98DF25)  # odd: the base of polynomial hashes of sequences
 
 
-def pair(first: Tensor, second: Tensor) -> Tensor:
+def first(keys: Tensor) -> Tensor:
+    """Return int64 keys as the first of a pair: mix(first(a) + b) is pair(a, b)."""
+    return keys * _ORDER + _GOLDEN
+
+
+def pair(one: Tensor, other: Tensor) -> Tensor:
     """Return one int64 key for each ordered pair of int64 keys (broadcast)."""
-    return mix(first * _ORDER + second + _GOLDEN)
+    return mix(first(one) + other)
 
 
 def odd(numbers: Tensor) -> Tensor:

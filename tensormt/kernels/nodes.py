@@ -62,7 +62,7 @@ class Nodes:
     @cached_property
     def up(self) -> Tensor:
         """Parents, n for roots instead of -1, int64 [n]: scatters use n + 1 cells."""
-        return torch.where(self.parent < 0, len(self), self.parent)
+        return self.parent.masked_fill(self.parent < 0, len(self))
 
     @cached_property
     def arity(self) -> Tensor:
@@ -209,10 +209,14 @@ def reached(nodes: Nodes, most: int) -> int:
     return max(1, min(most, int(nodes.depth.max())))
 
 
-def sum_children(nodes: Nodes, values: Tensor, *, roots: bool = False) -> Tensor:
+def sum_children(
+    nodes: Nodes, values: Tensor, *, start: Tensor | None = None, roots: bool = False
+) -> Tensor:
     """Sum values [n] over the children of every node, [n].
 
-    `roots`: with the sum over the roots as an additional last value, [n+1], as indexed by `up`.
+    `start` [n+1] is added. `roots`: with the sum over the roots as an additional last value, [n+1],
+    as indexed by `up`.
     """
-    sums = values.new_zeros(len(nodes) + 1).index_add_(0, nodes.up, values)
+    sums = values.new_zeros(len(nodes) + 1) if start is None else start.clone()
+    sums.index_add_(0, nodes.up, values)
     return sums if roots else sums[:-1]

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from tensormt.kernels import hashing
+from tensormt.kernels.backend import mix
 from tensormt.kernels.counts import Keys, Labels, orders
 from tensormt.kernels.nodes import Nodes, reached, sum_children
 
@@ -29,12 +30,15 @@ def subtree_keys(nodes: Nodes, names: Tensor, max_depth: int) -> Keys:
     One host synchronisation.
     """
     label = nodes.keys_of(names)
-    tall = nodes.arity > 0
+    start = hashing.first(torch.cat([label, label.new_zeros(1)]))
+    # the number of descendants d - 1 levels below, where a node of height d or more has some
+    below = nodes.arity
     keys: list[Tensor] = [label]
     present: list[Tensor] = []
     for depth in range(2, reached(nodes, max_depth) + 1):
-        keys.append(hashing.pair(label, sum_children(nodes, keys[-1] * nodes.place)))
+        keys.append(mix(sum_children(nodes, keys[-1] * nodes.place, start=start)))
         if depth > 2:
-            tall = sum_children(nodes, tall.to(torch.int32)) > 0
-        present.append(tall)
-    return orders(nodes.segment, keys, present, Labels(nodes.label, names, nodes.trees))
+            below = sum_children(nodes, below)
+        present.append(below)
+    labels = Labels(nodes.label, names, nodes.trees)
+    return orders(nodes.segment, keys, torch.cat(present) > 0 if present else None, labels)

@@ -20,14 +20,15 @@ equal productions repeat, as in a chain of 10,000 X → X. Of a production 42 bi
 nodes per side have a false pair with probability 10⁻¹⁰. log K grows by about 0.9 per token: log
 space keeps 250 words and long chains finite and exact to about 1e-12. Three host synchronisations
 per call (numbers of pairs, of child pairs, of child pairs at each depth; two more for each further
-band), and two for each `Side`.
+band), one for each `Side`, one for its pairs of parts.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -36,6 +37,7 @@ from tensormt.errors import TensorMTError
 from tensormt.kernels import hashing
 from tensormt.kernels.backend import (
     argsort,
+    at_a_time,
     copies,
     count_values,
     nonzero,
@@ -51,32 +53,67 @@ from tensormt.kernels.nodes import Nodes, sum_children
 
 # bits of a production, and of the index of a node in its tree or of a tree in a batch
 _NAME_BITS, _PLACE_BITS = 42, 20
+MAX_TREES = 1 << _PLACE_BITS  # trees of a batch, and nodes of a tree
 _BAND, _GROUP, _MOST = 1 << 20, 1 << 24, 1 << 27  # pairs per band, per group, per segment
+_BYTES = 128  # of a pair of a band, where it need not fit into a CPU's cache
 
 
-class Side(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Side:
     """The trees of one side, prepared once for any number of kernels.
 
     The m inner nodes, sorted by (segment, production), with their attributes, each [m]:
 
     - key: segment and production in one int64; segment: the tree it belongs to
-    - start, size: the run of nodes of this side that have the same key
     - level: 0 at the deepest, below `levels`
-    - context: the production of the parent and the position below it
-    - above: index of the parent among the m nodes, m for a root
+    - context: the production of the parent and the position below it, below 0 for a root
+    - above: index of the parent among the m nodes, m or more for a root
     - node: its index among all nodes of the batch
     """
 
     trees: int
     key: Tensor
     segment: Tensor
-    start: Tensor
-    size: Tensor
     level: Tensor
     context: Tensor
     above: Tensor
     node: Tensor
     levels: int
+
+    @cached_property
+    def runs(self) -> tuple[Tensor, Tensor]:
+        """Start and size of the run of nodes that have the same key, int64 [m] each."""
+        found = runs(self.key)
+        start, size = (copies(values, found[1], self.key.shape[0]) for values in found)
+        return start, size
+
+    def pairs(self, parts: int, chosen: Sequence[tuple[int, int]]) -> tuple[Side, Side]:
+        """Return both sides of some pairs of parts, the trees of one pair after the other.
+
+        The trees are `parts` parts of equal size. One host synchronisation (the nodes of each).
+        """
+        size = self.trees // parts
+        bounds = torch.arange(parts + 1, device=self.key.device) * (size << _NAME_BITS)
+        ends = search(self.key, bounds).tolist()
+        one, other = (
+            [(ends[part], ends[part + 1], (pair - part) * size) for pair, part in enumerate(side)]
+            for side in zip(*chosen, strict=True)
+        )
+        return self._gathered(one, len(chosen) * size), self._gathered(other, len(chosen) * size)
+
+    def _gathered(self, ranges: Sequence[tuple[int, int, int]], trees: int) -> Side:
+        """Ranges of nodes one after the other, each with its start, stop and shift of segments."""
+        keys, aboves, done = [], [], 0
+        for start, stop, shift in ranges:
+            keys.append(self.key[start:stop] + (shift << _NAME_BITS))
+            aboves.append(self.above[start:stop] + (done - start))
+            done += stop - start
+        key, above = torch.cat(keys), torch.cat(aboves)
+        level, context, node = (
+            torch.cat([values[start:stop] for start, stop, _ in ranges])
+            for values in (self.level, self.context, self.node)
+        )
+        return Side(trees, key, key >> _NAME_BITS, level, context, above, node, self.levels)
 
 
 def side(nodes: Nodes, names: Tensor, words: Tensor | None = None) -> Side:
@@ -88,11 +125,11 @@ def side(nodes: Nodes, names: Tensor, words: Tensor | None = None) -> Side:
         words: hashes of the word dictionary, int64, where the words are leaves though they are not
             nodes of their own.
 
-    Costs two host synchronisations.
+    Costs one host synchronisation.
     """
-    if max(nodes.trees, nodes.width) >> _PLACE_BITS:
+    if max(nodes.trees, nodes.width) >= MAX_TREES:
         raise TensorMTError(
-            f"the tree kernel takes trees and batches of up to {1 << _PLACE_BITS:,}: "
+            f"the tree kernel takes trees and batches of up to {MAX_TREES:,}: "
             f"this batch has {nodes.trees:,} trees, the largest of {nodes.width:,} nodes"
         )
     inner, production, position = _productions(nodes, names, words)
@@ -105,13 +142,11 @@ def side(nodes: Nodes, names: Tensor, words: Tensor | None = None) -> Side:
         key = packed >> bits
         segment = key >> _NAME_BITS
     else:
-        packed, segment, _ = sort_groups([(packed, segment)], nodes.trees)
+        packed, segment = sort_groups([(packed, segment)], nodes.trees)
         key = (segment << _NAME_BITS) | (packed >> bits)
     node = take(nodes.offsets, segment) + (packed & ((1 << bits) - 1))
-    starts, sizes = runs(key)
-    start, size = (copies(values, sizes, node.shape[0]) for values in (starts, sizes))
     places = _places(nodes, node, key, position)
-    return Side(nodes.trees, key, segment, start, size, *places, node, nodes.width + 1)
+    return Side(nodes.trees, key, segment, *places, node, nodes.width + 1)
 
 
 def _productions(
@@ -144,8 +179,8 @@ def _places(
     number = node.new_full((len(nodes) + 1,), count)  # the additional cell is the roots' parent
     number.scatter_(0, node, torch.arange(count, device=node.device))
     above = take(number, take(nodes.up, node))
-    # the shift may drop the segment from the key: pairs are always of one segment
-    context = take(torch.cat([key, key.new_full((1,), -1)]), above) << _PLACE_BITS
+    name = torch.cat([key & ((1 << _NAME_BITS) - 1), key.new_full((1,), -1)])
+    context = take(name, above) << _PLACE_BITS
     level = take(nodes.depth, node).neg_().add_(nodes.width)
     short = torch.uint8 if nodes.width < 1 << 8 else torch.int32
     return level.to(short), context.add_(take(position, node)), above
@@ -161,7 +196,8 @@ def log_kernel(
     first: int = 1,
     visit: Visit | None = None,
     *,
-    band: int = _BAND,
+    segments: int | None = None,
+    band: int | None = None,
     group: int = _GROUP,
 ) -> Tensor:
     """Return log K of tree i of a and tree i of b for each i, float64 [B]; -inf for K = 0.
@@ -173,14 +209,16 @@ def log_kernel(
         first: number of the first tree, for error messages.
         visit: called with all node pairs, band by band: their indices among the nodes of a and
             of b, and log C, [p] each.
-        band: pairs per band, see the module docstring.
+        segments: after how many trees their numbers start again, for error messages; None: never.
+        band: pairs per band, see the module docstring; None: what fits a CPU's cache or a device.
         group: pairs per group.
     """
+    band = at_a_time(a.key, _BAND, _BYTES) if band is None else band
     low, count = _matches(a, b)
     sizes = count.new_zeros(a.trees).index_add_(0, a.segment, count).tolist()
     peak = count.new_full((a.trees,), -math.inf, dtype=torch.float64)
     total = torch.zeros_like(peak)
-    for start, stop in _groups(sizes, first, group):
+    for start, stop in _groups(sizes, first, segments or a.trees, group):
         number = sum(sizes[start:stop])
         whole = stop - start == len(sizes) and number <= band
         rows = None if whole else _deepest_first(a, start, stop)
@@ -197,23 +235,21 @@ def _deepest_first(a: Side, start: int, stop: int) -> Tensor:
 def _matches(a: Side, b: Side) -> tuple[Tensor, Tensor]:
     """For each inner node of a: the first node of b with the same key, and how many there are."""
     if a is b:
-        return a.start, a.size
+        return a.runs
     low = search(b.key, a.key)
-    # an additional key, equal to none, for the index one past the end
-    keys = torch.cat([b.key, b.key.new_full((1,), -1)])
-    sizes = torch.cat([b.size, b.size.new_zeros(1)])
-    return low, torch.where(take(keys, low) == a.key, take(sizes, low), 0)
+    return low, search(b.key, a.key, right=True).sub_(low)
 
 
-def _groups(sizes: list[int], first: int, most: int) -> Iterator[tuple[int, int]]:
-    """Split segments into groups of at most so many pairs, given the pairs of each: start, stop."""
+def _groups(sizes: list[int], first: int, segments: int, most: int) -> Iterator[tuple[int, int]]:
+    """Split trees into groups of at most so many pairs, given the pairs of each: start, stop."""
     if sum(sizes) <= most:
         yield 0, len(sizes)
         return
     largest = max(sizes)
     if largest > _MOST:
+        number = sizes.index(largest) % segments + first
         raise TensorMTError(
-            f"segment {sizes.index(largest) + first} has {largest:,} pairs of nodes with equal "
+            f"segment {number} has {largest:,} pairs of nodes with equal "
             f"productions, more than the {_MOST:,} that the tree kernel takes: "
             "a production repeats too often in these trees"
         )
@@ -248,13 +284,11 @@ def _add_pairs(
     if rows is not None:
         low, count = take(low, rows), take(count, rows)
     ends = count.cumsum(0)
-    # pair (x, y) has the index base(x) + y; one more cell receives what roots pass on
-    base = count.new_full((a.key.shape[0] + 1,), pairs - b.key.shape[0])
-    if rows is None:
-        torch.sub(ends - count, low, out=base[:-1])
-    else:
-        base.scatter_(0, rows, ends - count - low)
-    scores = count.new_full((pairs + 1,), log_decay, dtype=torch.float64)
+    # pair (x, y) has the index base(x) + y
+    base = ends - count - low
+    if rows is not None:
+        base = torch.zeros_like(a.key).scatter_(0, rows, base)
+    scores = count.new_full((pairs,), log_decay, dtype=torch.float64)
     zero = scores.new_zeros(())  # logaddexp(S, 0) is softplus without torch's threshold at 20
     for start, stop, before, after in _bands(ends, pairs, band):
         x = owners(count[start:stop], after - before)
@@ -263,7 +297,8 @@ def _add_pairs(
         y = torch.arange(before, after, device=x.device).sub_(take(base, x))
 
         # child pairs that contribute to a parent pair, the deepest first
-        child = nonzero(take(a.context, x) == take(b.context, y))
+        context = take(a.context, x)
+        child = nonzero((context == take(b.context, y)).logical_and_(context >= 0))
         level = take(a.level, take(x, child))
         order = argsort(level)
         child = take(child, order)

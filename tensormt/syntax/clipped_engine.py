@@ -10,7 +10,7 @@ from torch import Tensor
 
 from tensormt.errors import SegmentError
 from tensormt.explanation import Explanation
-from tensormt.kernels.backend import at_a_time, nonzero, take
+from tensormt.kernels.backend import at_a_time, join, nonzero, take
 from tensormt.kernels.counts import Sides
 from tensormt.kernels.lengths import closest
 from tensormt.kernels.matches import Occurrences, items
@@ -27,16 +27,14 @@ _CHUNK, _BYTES = 2048, 32_768
 
 def chunk_size(batch: TreeBatch) -> int:
     """Return how many segments are processed at a time."""
-    return at_a_time(batch.nodes.parent, _CHUNK, _BYTES)
+    return at_a_time(batch.lengths, _CHUNK, _BYTES)
 
 
 def check_references(refs: Sequence[TreeBatch]) -> None:
     """Raise unless every segment has a reference tree."""
-    present = refs[0].lengths > 0
-    for ref in refs[1:]:
-        present = present | (ref.lengths > 0)
-    if not bool(present.all()):
-        number = int((~present).nonzero()[0]) + 1
+    longest = torch.stack([ref.lengths for ref in refs]).amax(0)
+    if not bool(longest.all()):
+        number = int((longest == 0).nonzero()[0]) + 1
         raise SegmentError(number, "has no reference: every segment needs at least one tree")
 
 
@@ -46,7 +44,7 @@ def statistics(metric: ClippedPrecisionMetric, hyp: TreeBatch, refs: Sequence[Tr
     batches = [metric.trees(batch) for batch in (hyp, *refs)]
     size = _affordable(metric, batches)
     parts = zip(*(batch.chunks(size) for batch in batches), strict=True)
-    rows = torch.cat([_rows(metric, part[1:], _sides(metric, part)) for part in parts])
+    rows = join([_rows(metric, part[1:], _sides(metric, part)) for part in parts])
     if metric.balance == "brevity":
         near = closest(hyp.tokens, torch.stack([ref.tokens for ref in refs], 1))
         rows = torch.cat([rows, hyp.tokens[:, None], near[:, None]], 1)
@@ -59,7 +57,7 @@ def _affordable(metric: ClippedPrecisionMetric, batches: Sequence[TreeBatch]) ->
     Raises:
         SegmentError: If a single segment has too many keys.
     """
-    widths = [batch.nodes.width for batch in batches]
+    widths = [batch.width for batch in batches]
     most = min(metric.orders, max(widths)) * sum(widths)  # keys of a segment, at most
     if most > MAX_KEYS:
         sizes = torch.stack([batch.lengths for batch in batches]).sum(0)
@@ -78,15 +76,17 @@ def _affordable(metric: ClippedPrecisionMetric, batches: Sequence[TreeBatch]) ->
 
 def _sides(metric: ClippedPrecisionMetric, batches: Sequence[TreeBatch]) -> Sides:
     """The keys of aligned batches of the trees that are compared."""
-    return Sides([metric.keys(batch) for batch in batches], len(batches[0]) * metric.orders)
+    groups = len(batches[0]) * metric.orders
+    whole = TreeBatch.whole(batches)
+    if whole is not None:
+        return Sides.of_joint(metric.keys(whole), len(batches), groups)
+    return Sides.of([metric.keys(batch) for batch in batches], groups)
 
 
 def _rows(metric: ClippedPrecisionMetric, refs: Sequence[TreeBatch], sides: Sides) -> Tensor:
     """The statistics, given the keys of the hypothesis and the references."""
-    every = range(1, 1 + len(refs))
-    count = sides.totals(0)
     if not metric.one_reference:
-        return _row(metric, [sides.clipped(every), count])
+        return _row(metric, [sides.clipped(), sides.totals(1)[0]])
     return _best(metric, refs, sides)[0]
 
 
@@ -94,10 +94,9 @@ def _best(
     metric: ClippedPrecisionMetric, refs: Sequence[TreeBatch], sides: Sides
 ) -> tuple[Tensor, Tensor]:
     """The statistics against the best reference alone, [B,K], and its number, int64 [B]."""
-    rows = [
-        _row(metric, [sides.clipped([side]), sides.totals(0), sides.totals(side)])
-        for side in range(1, 1 + len(refs))
-    ]
+    own, *others = sides.totals(sides.number)
+    clipped = sides.clipped_each()
+    rows = [_row(metric, [both, own, other]) for both, other in zip(clipped, others, strict=True)]
     present = [ref.lengths > 0 for ref in refs]
     return best_rows(torch.stack(rows), metric.score(torch.stack(rows), segment=True), present)
 

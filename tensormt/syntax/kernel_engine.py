@@ -11,7 +11,7 @@ from torch import Tensor
 
 from tensormt.explanation import Explanation
 from tensormt.kernels.matches import node_pairs
-from tensormt.kernels.tree_kernel import Side, log_kernel, side
+from tensormt.kernels.tree_kernel import MAX_TREES, Side, log_kernel, side
 from tensormt.syntax.clipped_engine import check_references, chunk_size
 from tensormt.trees.batch import TreeBatch
 
@@ -45,16 +45,26 @@ def _log_self(metric: TreeKernelMetric, batch: TreeBatch) -> Tensor:
     )
 
 
+def _kernels(metric: TreeKernelMetric, batches: Sequence[TreeBatch]) -> tuple[Tensor, Tensor]:
+    """log K of the trees of each of S batches with themselves [S,B], and with the first [S-1,B]."""
+    whole, (hyp, *refs), number = TreeBatch.whole(batches), batches, len(batches)
+    if whole is None or len(hyp) > chunk_size(hyp) or 2 * len(whole) > MAX_TREES:
+        own = torch.stack([_log_self(metric, batch) for batch in batches])
+        return own, torch.stack([log_kernels(metric, hyp, ref) for ref in refs])
+    trees, labels, words = metric.hashed(whole)
+    pairs = [(k, k) for k in range(number)] + [(0, k) for k in range(1, number)]
+    both = side(trees.nodes, labels, words).pairs(number, pairs)
+    found = log_kernel(*both, metric.decay, segments=len(hyp)).view(len(pairs), -1)
+    return found[:number], found[number:]
+
+
 def log_cosine(metric: TreeKernelMetric, hyp: TreeBatch, refs: Sequence[TreeBatch]) -> Tensor:
     """Return the log of the cosine with the best reference, float64 [B]."""
     check_references(refs)
-    best = torch.full((len(hyp),), -math.inf, dtype=torch.float64, device=hyp.device)
-    own = _log_self(metric, hyp)
-    for ref in refs:
-        both = log_kernels(metric, hyp, ref)
-        cosine = both - (own + _log_self(metric, ref)) / 2
-        best = torch.maximum(best, torch.where(both.isinf(), -math.inf, cosine))
-    return best.clamp(max=0)
+    own, both = _kernels(metric, [hyp, *refs])
+    cosine = both - (own[0] + own[1:]) / 2
+    # the kernels of an empty tree are 0
+    return cosine.masked_fill_(both.isinf(), -math.inf).amax(0).clamp_(max=0)
 
 
 def statistics(metric: TreeKernelMetric, hyp: TreeBatch, refs: Sequence[TreeBatch]) -> Tensor:

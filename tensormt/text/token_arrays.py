@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from tensormt.errors import TensorMTError
-from tensormt.kernels.backend import nonzero, ranges, repeat, take
+from tensormt.kernels.backend import move, nonzero, ranges, repeat, take
 from tensormt.text.dictionary import Dictionary, code_points, number_characters
 from tensormt.text.plain_tokens import CHARACTERS, Row
 from tensormt.text.tokenizer import characters
@@ -141,6 +141,20 @@ def from_ids(ids: Tensor, lengths: Tensor) -> TokenArrays:
     if bool(((lengths < 0) | (lengths > ids.shape[1])).any()):
         raise TensorMTError(f"lengths must lie between 0 and the {ids.shape[1]} ids of a row")
     return TokenArrays(ids.reshape(-1)[nonzero(real)].to(torch.int64), lengths, None)
+
+
+def send(parts: Sequence[TokenArrays], device: str | torch.device) -> list[TokenArrays]:
+    """Send arrays to a device in one copy, with ids of one dictionary.
+
+    Those of which some are there already, and all that go to a CPU, are sent one by one.
+    """
+    target = torch.device(device)
+    places = {part.tokens.device for part in parts}
+    if target == torch.device("cpu") or target in places:
+        return [part if part.tokens.device == target else part.to(target) for part in parts]
+    parts = unify(parts)
+    there = iter(move([own for part in parts for own in part[:2]], target))
+    return [TokenArrays(next(there), next(there), part.dictionary) for part in parts]
 
 
 def concat(parts: Sequence[TokenArrays]) -> TokenArrays:

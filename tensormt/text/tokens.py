@@ -269,6 +269,17 @@ class TokenBatch:
             return self
         return TokenBatch._from(self._made().to(device), None, self.tokenize, self.lowercase)
 
+    @classmethod
+    def send(cls, batches: Sequence[TokenBatch], device: str | torch.device) -> list[TokenBatch]:
+        """Send batches to a device in one copy; batches of text then have one dictionary."""
+        from tensormt.text import token_arrays
+
+        made = [batch._made() for batch in batches]
+        return [
+            batch if new is old else cls._from(new, None, batch.tokenize, batch.lowercase)
+            for batch, old, new in zip(batches, made, token_arrays.send(made, device), strict=True)
+        ]
+
     def to_tokens(self) -> list[list[str]]:
         """The tokens of every segment as strings; ids without strings as figures."""
         if self._rows is not None:

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import accumulate
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
@@ -28,7 +29,7 @@ from torch import Tensor
 from tensormt.data import files
 from tensormt.data.coercion import as_lines
 from tensormt.errors import TensorMTError
-from tensormt.kernels.backend import nonzero, on_cpu, repeat, take_or
+from tensormt.kernels.backend import at_a_time, nonzero, on_cpu, repeat, take_or
 from tensormt.kernels.nodes import Nodes
 from tensormt.plain import MAX_NODES, MAX_SEGMENTS, MAX_TEXT
 from tensormt.text.dictionary import Dictionary
@@ -50,7 +51,9 @@ from tensormt.validation import (
 T = TypeVar("T")
 
 _DRAWN = 3  # trees that a notebook shows
-_CHUNK = 2048  # trees at a time where trees are made of trees: their arrays stay in the cache
+# trees at a time where trees are made of trees, whose arrays stay in a CPU's cache; bytes of one on
+# other devices
+_CHUNK, _BYTES = 2048, 32_768
 
 
 class TreeBatch:
@@ -89,6 +92,9 @@ class TreeBatch:
     def _set(self, flat: FlatTrees | None, plain: list[PlainTree] | None, kind: str) -> None:
         self._flat, self._plain, self.kind = flat, plain, kind
         self._memo: dict[object, Any] = {}
+        # the batch that this one is a part of, and the number of its first tree there
+        self._whole: TreeBatch | None = None
+        self._first = self._count = 0
 
     @classmethod
     def from_nodes(
@@ -217,10 +223,57 @@ class TreeBatch:
         relations, parts = _one_naming(batches, parts)
         return cls.from_nodes(Nodes.join(parts), labels, words, kind, bare, relations)
 
+    # --- batches on a device ----------------------------------------------------------------------
+
+    @classmethod
+    def send(cls, batches: Sequence[TreeBatch], device: torch.device | str) -> list[TreeBatch]:
+        """Send batches to a device; those of one kind go in one copy and are parts of one batch."""
+        target = torch.device(device)
+        there = target == torch.device("cpu") or any(batch.device == target for batch in batches)
+        if there or len({batch.kind for batch in batches}) > 1:
+            return [batch.to(target) for batch in batches]
+        return cls.concat(batches).to(target).split([len(batch) for batch in batches])
+
+    def split(self, sizes: Sequence[int]) -> list[TreeBatch]:
+        """The trees in parts of these sizes.
+
+        What metrics compute of one of them, they compute of the whole batch, and once.
+        """
+        starts = accumulate(sizes, initial=0)
+        return [self._part(first, size) for first, size in zip(starts, sizes, strict=False)]
+
+    def _part(self, first: int, count: int) -> TreeBatch:
+        """Some of the trees, whose tensors are made on first use."""
+        new = TreeBatch._from(None, None, self.kind)
+        new._whole, new._first, new._count = self, first, count
+        return new
+
+    @staticmethod
+    def whole(batches: Sequence[TreeBatch]) -> TreeBatch | None:
+        """The batch on a device of which these are all parts, in order; None: there is none."""
+        found, end = batches[0]._whole, 0
+        for batch in batches:
+            if batch._whole is not found or batch._first != end:
+                return None
+            end += batch._count
+        if found is None or on_cpu(found.lengths) or len(found) != end:
+            return None
+        return found
+
+    def _derived(self, key: object, make: Callable[[TreeBatch], TreeBatch]) -> TreeBatch:
+        """Trees made of these trees, once; of a part, together with all other parts."""
+        if self._whole is None:
+            return self.memo(key, lambda: make(self))
+        made = self._whole._derived(key, make)
+        return self.memo(key, lambda: made._part(self._first, self._count))
+
     # --- the two forms ----------------------------------------------------------------------------
 
     def _made(self) -> FlatTrees:
         """The tensors, made on first use."""
+        if self._flat is None and self._whole is not None:
+            nodes = self._whole.nodes.rows(self._first, self._first + self._count)
+            self._flat = self._whole._made()._replace(nodes=nodes)
         if self._flat is None:
             self._flat = flatten(self._plain or (), self.kind)
         return self._flat
@@ -230,7 +283,7 @@ class TreeBatch:
 
         None for a batch of many trees, of large ones, or on another device than the CPU.
         """
-        if self._plain is None:
+        if self._plain is None and self._whole is None:
             flat = self._made()
             few = flat.nodes.trees <= MAX_SEGMENTS and len(flat.nodes) <= MAX_NODES
             if few and on_cpu(flat.nodes.parent):
@@ -262,7 +315,14 @@ class TreeBatch:
         """The number of nodes of all trees."""
         return len(self.nodes) if self._plain is None else sum(map(len, self._plain))
 
+    @property
+    def width(self) -> int:
+        """The number of nodes of the largest tree, or more."""
+        return (self._whole or self).nodes.width
+
     def __len__(self) -> int:
+        if self._whole is not None:
+            return self._count
         return self.nodes.trees if self._plain is None else len(self._plain)
 
     def __getitem__(self, index: int | slice | Sequence[int] | Tensor) -> TreeBatch:
@@ -313,6 +373,8 @@ class TreeBatch:
     @property
     def device(self) -> torch.device:
         """Where the tensors are."""
+        if self._whole is not None:
+            return self._whole.device
         return torch.device("cpu") if self._flat is None else self._flat.nodes.parent.device
 
     @validate(device=on_device)
@@ -323,11 +385,15 @@ class TreeBatch:
     @property
     def lengths(self) -> Tensor:
         """Number of nodes of every tree, int64 [B]."""
+        if self._whole is not None:
+            return self._whole.lengths.narrow(0, self._first, self._count)
         return self.nodes.lengths
 
     @cached_property
     def tokens(self) -> Tensor:
         """Number of words of every tree, int64 [B]."""
+        if self._whole is not None:
+            return self._whole.tokens.narrow(0, self._first, self._count)
         counts = torch.zeros(len(self), dtype=torch.int64, device=self.device)
         return counts.index_add_(0, self.nodes.segment, (self.nodes.word >= 0).long())
 
@@ -387,18 +453,17 @@ class TreeBatch:
 
     def skeleton(self) -> TreeBatch:
         """The trees without words: leaves are part-of-speech tags."""
-        if not self._made().bare:
+        if not (self._whole or self)._made().bare:
             return self
-        return self.memo(
-            "skeleton",
-            lambda: TreeBatch.from_nodes(
-                transforms.without_bare_words(self.nodes), self.labels, self.words
-            ),
-        )
+        return self._derived("skeleton", TreeBatch._skeleton)
+
+    def _skeleton(self) -> TreeBatch:
+        nodes = transforms.without_bare_words(self.nodes)
+        return TreeBatch.from_nodes(nodes, self.labels, self.words)
 
     def lexicalized(self) -> TreeBatch:
         """The trees with every word as a leaf of its own, labelled with the word."""
-        return self.memo("lexicalized", self._lexicalized)
+        return self._derived("lexicalized", TreeBatch._lexicalized)
 
     def _lexicalized(self) -> TreeBatch:
         nodes, labels = transforms.with_word_leaves(self.nodes, self.labels, self.words)
@@ -409,10 +474,11 @@ class TreeBatch:
         rules_named(rules)
         if self.kind == "dependency":
             return self
-        return self.memo(("dependencies", rules), lambda: self._dependencies(rules))
+        return self._derived(("dependencies", rules), lambda batch: batch._dependencies(rules))
 
     def _dependencies(self, rules: str) -> TreeBatch:
-        parts = [to_dependencies(part.nodes, self.labels, rules) for part in self.chunks(_CHUNK)]
+        size = at_a_time(self.lengths, _CHUNK, _BYTES)
+        parts = [to_dependencies(part.nodes, self.labels, rules) for part in self.chunks(size)]
         return TreeBatch.from_nodes(Nodes.join(parts), self.words, self.words, "dependency")
 
     def to_brackets(self) -> list[str]:
@@ -441,7 +507,7 @@ class TreeBatch:
                 "stanza:…) or CoNLL-U with relations in column 8",
                 options="lang parser",
             )
-        return self.memo("with relations", self._with_relations)
+        return self._derived("with relations", TreeBatch._with_relations)
 
     def _with_relations(self) -> TreeBatch:
         assert self.relations is not None
@@ -490,6 +556,8 @@ class TreeBatch:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """For pickling: without what can be made again."""
+        if self._plain is None:
+            self._made()
         return TreeBatch._from, (self._flat, self._plain, self.kind)
 
     def __repr__(self) -> str:

@@ -84,7 +84,7 @@ def head_children(nodes: Nodes, labels: Dictionary, rules: str) -> Tensor:
 
     above = take(kind, nodes.parent.clamp(min=0))
     cell = torch.add(kind, above, alpha=len(numbers) + 1)
-    own = take(rank, cell) + take(sign, cell) * order.place
+    own = torch.addcmul(take(rank, cell), take(sign, cell), order.place)
     end = torch.minimum(own, take(at_end, cell))
     own = torch.where(seen, torch.where(order.last, end, own), 2 * _NEVER)
     head = _best_child(nodes, own)
@@ -125,7 +125,7 @@ def _best_child(nodes: Nodes, rank: Tensor) -> Tensor:
     best = rank.new_full((len(nodes) + 1,), 4 * _NEVER)
     best.scatter_reduce_(0, nodes.up, rank, "amin")
     # the spare cell takes what is not chosen, and the roots
-    cell = torch.where(rank == take(best, nodes.up), nodes.up, len(nodes))
+    cell = nodes.up.masked_fill(rank != take(best, nodes.up), len(nodes))
     index = torch.arange(len(nodes) + 1, device=rank.device)
     return index.scatter(0, cell, index[:-1])[:-1]
 
@@ -158,6 +158,6 @@ def to_dependencies(nodes: Nodes, labels: Dictionary, rules: str) -> Nodes:
     own = take(token[1:] * holds, head)
     over = take(torch.cat([own, own.new_zeros(1)]), nodes.up)
     parent = own.new_full((cells.shape[0] + 1,), -1)
-    parent.scatter_(0, torch.where(own == over, 0, own), over - 1)
+    parent.scatter_(0, own.masked_fill(own == over, 0), over - 1)
     words = take(nodes.word, cells)
     return Nodes(parent[1:], words, words, take(token, nodes.offsets), nodes.width)

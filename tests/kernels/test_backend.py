@@ -131,16 +131,12 @@ def test_sorting_within_groups(groups, pairs):
     pairs = [(group % groups, value) for group, value in pairs]
     sides = [sorted(pairs[::2], key=lambda p: p[0]), sorted(pairs[1::2], key=lambda p: p[0])]
     columns = [tensor([p[k] for p in side]) for side in sides for k in (1, 0)]
-    ordered, group, start = on_both(
+    ordered, group = on_both(
         lambda a, b, c, d: backend.sort_groups([(a, b), (c, d)], groups), *columns
     )
     expected = sorted(pairs)
     assert ordered.tolist() == [value for _, value in expected]
     assert group.tolist() == [group for group, _ in expected]
-    assert start.tolist() == [sum(p[0] < g for p in pairs) for g in range(groups)]
-    edges = on_both(backend.run_edges, ordered, start)
-    if pairs:
-        assert edges[:-1].tolist() == [expected.index(p) for p in dict.fromkeys(expected)]
 
 
 def test_devices_and_layouts():
@@ -167,7 +163,23 @@ def test_tensors_move_in_one_copy():
     with FakeCuda() as cuda:
         found = backend.move(parts, "cuda")
     assert [to_host(part).tolist() for part in found] == [[1, 2], [], [3]]
-    assert len(cuda.copies) == 1
+    assert all(part.dtype == torch.int64 for part in found)
+    assert [(copy.size, copy.blocks) for copy in cuda.copies] == [(3 * 4, False)]
+
+
+def test_large_numbers_move_as_they_are():
+    large = tensor([-(1 << 40), 5])
+    with FakeCuda() as cuda:
+        found = backend.move([large], "cuda")[0]
+    assert to_host(found).tolist() == [-(1 << 40), 5]
+    assert cuda.copies[0].size == 2 * 8
+    assert backend.move([tensor([7])], "cpu")[0].tolist() == [7]
+
+
+def test_joining():
+    one = tensor([1, 2])
+    assert backend.join([one]) is one
+    assert backend.join([one, tensor([3])]).tolist() == [1, 2, 3]
 
 
 def test_items_at_a_time():

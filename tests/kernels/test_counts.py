@@ -4,11 +4,21 @@ import random
 from collections import Counter
 
 import torch
+from fake_cuda import FakeCuda, to_host
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tensormt.kernels import hashing
-from tensormt.kernels.counts import Keys, Labels, clipped, occurrences, orders, spread, totals
+from tensormt.kernels.counts import (
+    Keys,
+    Labels,
+    Sides,
+    clipped,
+    occurrences,
+    orders,
+    spread,
+    totals,
+)
 
 seeds = st.integers(0, 2**32)
 
@@ -85,12 +95,49 @@ def test_labels_are_counted_as_keys_are(seed, segments, references, kinds):
     assert found == clipped(bare[0], bare[1:], 2 * segments).tolist()
 
 
+@given(seeds, st.integers(1, 6), st.integers(1, 3), st.integers(1, 3), st.integers(1, 40))
+def test_sides_of_one_batch_are_counted_as_each_alone(seed, segments, references, depth, kinds):
+    """On a device all sides are one batch: the counts of each are the same."""
+    rng = random.Random(seed)
+    sides, groups = 1 + references, segments * depth
+    names = hashing.mix(torch.arange(kinds))
+    size = 80
+    segment = torch.tensor(sorted(rng.randrange(sides * segments) for _ in range(size)))
+    label = torch.tensor([rng.randrange(kinds) for _ in range(size)])
+    keys = [
+        names[label],
+        *(torch.tensor([rng.randrange(9) for _ in range(size)]) for _ in range(depth - 1)),
+    ]
+    present = torch.tensor(
+        [rng.random() < 0.7 for _ in range(size * (depth - 1))], dtype=torch.bool
+    )
+
+    def made(side):
+        own = slice(None) if side is None else segment // segments == side
+        rows = None if depth == 1 else present.view(depth - 1, size)[:, own].reshape(-1)
+        number = sides * segments if side is None else segments
+        first = segment[own] - (0 if side is None else side * segments)
+        return orders(first, [key[own] for key in keys], rows, Labels(label[own], names, number))
+
+    apart = Sides.of([made(side) for side in range(sides)], groups)
+    with FakeCuda():
+        joint = made(None)
+        labels = joint.labels._replace(label=joint.labels.label.to("cuda"))
+        there = Keys(joint.group.to("cuda"), joint.key.to("cuda"), labels)
+        together = Sides.of_joint(there, sides, groups)
+        found = [together.clipped(), together.clipped_each(), together.totals(sides)]
+    expected = [apart.clipped(), apart.clipped_each(), apart.totals(sides)]
+    for here, away in zip(expected, found, strict=True):
+        assert torch.equal(here, to_host(away))
+    assert torch.equal(expected[0], clipped(made(0), [made(k) for k in range(1, sides)], groups))
+
+
 def test_orders_are_numbered():
     """Two segments of 2 and 1 nodes: the second order exists for the first node only."""
     labels = Labels(torch.tensor([0, 1, 0]), torch.tensor([7, 8]), 2)
     first, second = torch.tensor([7, 8, 7]), torch.tensor([70, 80, 90])
     present = torch.tensor([True, False, False])
-    keys = orders(torch.tensor([0, 0, 1]), [first, second], [present], labels)
+    keys = orders(torch.tensor([0, 0, 1]), [first, second], present, labels)
     assert keys.group.tolist() == [0, 0, 1, 2]
     assert keys.key.tolist() == [7, 8, 7, 70]
 

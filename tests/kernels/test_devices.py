@@ -34,12 +34,15 @@ def test_everything_stays_on_the_device(metric):
     with FakeCuda() as cuda:
         there = metric.statistics(hyp.to("cuda"), [ref.to("cuda") for ref in refs])
         scores = metric.score(there)
+        hyp_there, *refs_there = tm.TreeBatch.send([hyp, *refs], "cuda")
+        together = metric.statistics(hyp_there, refs_there)
     assert isinstance(there, DeviceTensor)
     assert isinstance(scores, DeviceTensor)
-    assert torch.allclose(to_host(there), expected, rtol=0, atol=1e-12)
+    for found in (there, together):
+        assert torch.allclose(to_host(found), expected, rtol=0, atol=1e-12)
     # at most ten for the hypothesis and for each reference, however many segments there are: only
     # sizes that depend on the data are read, never something of a segment, a node or a level
-    assert sum(cuda.syncs.values()) <= 10 * (1 + len(refs)), cuda.syncs
+    assert sum(cuda.syncs.values()) <= 10 * (2 + len(refs)), cuda.syncs
 
 
 def test_syncs_do_not_depend_on_the_batch_size():

@@ -42,6 +42,20 @@ def test_groups_and_bands_change_nothing(seed, band, group):
 
 
 @given(seeds)
+def test_pairs_of_parts(seed):
+    """All kernels of three batches in one call are those of each two."""
+    batches = [random_batch(seed, False)[0], random_batch(seed + 1, False)[0]]
+    batches.append(batches[0][::-1])
+    sides = [tree_kernel.side(b.nodes, b.labels.hashes) for b in batches]
+    whole = tm.TreeBatch.concat(batches)
+    chosen = [(0, 0), (1, 1), (2, 2), (0, 1), (2, 0)]
+    pairs = tree_kernel.side(whole.nodes, whole.labels.hashes).pairs(3, chosen)
+    found = tree_kernel.log_kernel(*pairs, 0.7).view(len(chosen), -1)
+    expected = [tree_kernel.log_kernel(sides[a], sides[b], 0.7) for a, b in chosen]
+    assert torch.allclose(found, torch.stack(expected), rtol=1e-12, atol=1e-12)
+
+
+@given(seeds)
 def test_large_numbers_change_nothing(seed):
     """Segment, production and place that do not fit one number are sorted in two steps."""
     batch, _ = random_batch(seed, False)

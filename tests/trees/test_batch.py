@@ -6,6 +6,7 @@ import random
 import oracles
 import pytest
 import torch
+from fake_cuda import FakeCuda, to_host
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -161,3 +162,40 @@ def test_repr_says_what_it_is():
     assert repr(tm.TreeBatch.from_brackets(["(A b)"])) == (
         "TreeBatch(1 constituency trees, 1 nodes, cpu)"
     )
+
+
+@pytest.mark.parametrize("rules", ["collins", "yamada"])
+def test_batches_that_are_sent_together(rules):
+    """One copy; parts of one batch, and each what it was when it is looked at alone."""
+    lines = [["(S (NP (DT a) (NN dog)) (VP (VBZ is) here))", "(X x)"], ["(S (A b) (C d))", ""]]
+    batches = [tm.TreeBatch.from_brackets(some) for some in lines]
+    with FakeCuda(strict=False) as cuda:
+        there = tm.TreeBatch.send(batches, "cuda")
+        assert len(cuda.copies) == 1
+        assert not cuda.copies[0].blocks
+        for derive in (
+            lambda batch: batch,
+            lambda batch: batch.skeleton(),
+            lambda batch: batch.lexicalized(),
+            lambda batch: batch.dependencies(rules),
+        ):
+            parts = [derive(batch) for batch in there]
+            assert len(tm.TreeBatch.whole(parts)) == 4
+            assert tm.TreeBatch.whole(parts[:1]) is None
+            assert tm.TreeBatch.whole(parts[::-1]) is None
+            for part, batch in zip(parts, batches, strict=True):
+                here = derive(batch)
+                assert len(part) == len(here) == 2
+                assert part.width >= here.width
+                assert to_host(part.lengths).tolist() == here.lengths.tolist()
+                assert to_host(part.tokens).tolist() == here.tokens.tolist()
+                back = part.to("cpu")
+                assert tm.TreeBatch.whole([back]) is None
+                assert back.nodes.parent.tolist() == here.nodes.parent.tolist()
+                ids = [side.nodes.label.tolist() for side in (back, here)]
+                names = [["", *side.labels.strings] for side in (back, here)]
+                assert [names[0][k + 1] for k in ids[0]] == [names[1][k + 1] for k in ids[1]]
+        mixed = tm.TreeBatch.send([batches[0], batches[0].dependencies()], "cuda")
+        assert tm.TreeBatch.whole(mixed) is None
+        assert tm.TreeBatch.send(there, "cuda:0")[0] is there[0]
+    assert tm.TreeBatch.send(batches, "cpu")[0] is batches[0]
