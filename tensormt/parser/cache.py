@@ -25,10 +25,13 @@ from tensormt.data.sqlite_file import open_database, select_by_text, text_key
 from tensormt.errors import TensorMTError
 from tensormt.parser.language_check import LanguageCheck
 from tensormt.parser.registry import TextParser
+from tensormt.plain import MAX_SEGMENTS
 from tensormt.trees.batch import TreeBatch
+from tensormt.trees.plain_trees import PlainTree
 from tensormt.trees.sources import read_lines, write_lines
 
 _MAX_TREES = 20_000  # trees in memory, which take some 5 kB each
+_MAX_RECENT = 1_000  # trees in memory as lists, for calls with a few segments
 _MAX_PAGES = 32  # pages in memory before they are merged
 
 
@@ -196,6 +199,8 @@ class TreeMemory:
         self.pages: dict[int, TreeBatch] = {}
         self.used: Counter[int] = Counter()  # number of cached rows of each page
         self._next = 0
+        # the trees of a few texts that were asked for together, as lists
+        self._recent: OrderedDict[str, tuple[str, PlainTree]] = OrderedDict()  # kind and tree
 
     def __contains__(self, text: str) -> bool:
         return text in self.place
@@ -220,6 +225,20 @@ class TreeMemory:
         """Return the trees of texts that are in memory."""
         if not texts:
             return TreeBatch.from_brackets([])
+        if len(texts) > MAX_SEGMENTS:
+            return self._gather(texts)
+        known = [self._recent[text] for text in texts if text in self._recent]
+        if len(known) == len(texts) and len({kind for kind, _ in known}) == 1:
+            return TreeBatch.from_plain_trees([tree for _, tree in known], known[0][0])
+        batch = self._gather(texts)
+        for text, tree in zip(texts, batch.plain_trees() or (), strict=False):
+            self._recent[text] = batch.kind, tree
+        while len(self._recent) > _MAX_RECENT:
+            self._recent.popitem(last=False)
+        return batch
+
+    def _gather(self, texts: Sequence[str]) -> TreeBatch:
+        """The same, from the pages."""
         for text in texts:
             self.place.move_to_end(text)
         rows: dict[int, dict[int, int]] = {}  # page → row → position in the joined batch

@@ -17,7 +17,7 @@ score by BLEU's brevity penalty, with the closest reference length in tokens (th
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
@@ -81,8 +81,8 @@ class ClippedPrecisionMetric(TreeMetric):
         """Return the highest order in which each node gives a key, int64 [n]."""
 
     @abstractmethod
-    def _plain_keys(self, tree: PlainTree) -> list[Items]:
-        """Return the subtrees or chains of one tree, order by order; equal ones are equal."""
+    def _plain_keys(self, tree: PlainTree) -> Iterator[Items]:
+        """Iterate over the subtrees or chains of one tree by order; equal ones are equal."""
 
     @property
     def one_reference(self) -> bool:
@@ -122,11 +122,12 @@ class ClippedPrecisionMetric(TreeMetric):
 
     def _plain_row(self, hyp: PlainTree, refs: Sequence[PlainTree]) -> list[int]:
         """Count one segment: clipped and all items of the hypothesis, and of the best reference."""
-        own, *others = [self._plain_keys(tree) for tree in (hyp, *refs)]
+        own = list(self._plain_keys(hyp))
         count = [len(keys) for keys in own]
         if not self.one_reference:
-            return [1, *_clipped(own, others), *count]
-        rows = [[1, *_clipped(own, [ref]), *count, *map(len, ref)] for ref in others if ref[0]]
+            return [1, *_clipped(own, map(self._plain_keys, refs)), *count]
+        others = [list(self._plain_keys(ref)) for ref in refs if len(ref)]
+        rows = [[1, *_clipped(own, [ref]), *count, *map(len, ref)] for ref in others]
         return max(rows, key=lambda row: (self._score(row, True), row), default=[0] * self.width)
 
     def _explain(self, hyp: TreeBatch, refs: Sequence[TreeBatch]) -> Explanation:
@@ -162,7 +163,7 @@ class ClippedPrecisionMetric(TreeMetric):
         }
 
 
-def _clipped(own: Sequence[Items], refs: Sequence[Sequence[Items]]) -> list[int]:
+def _clipped(own: Sequence[Items], refs: Iterable[Iterable[Items]]) -> list[int]:
     """Clipped counts of every order."""
     found: list[int] = []
     for items, *others in zip(own, *refs, strict=True):

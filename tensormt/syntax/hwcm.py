@@ -7,7 +7,7 @@ words with the names of their arcs (dog as nsubj is not dog as obj), beyond the 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from tensormt.options import Boolean, Integer
@@ -86,18 +86,15 @@ class HWCM(ClippedPrecisionMetric, DependencyMetric):
 
         return chain_keys(batch.nodes, batch.labels.hashes, self.orders)
 
-    def _plain_keys(self, tree: PlainTree) -> list[Sequence[Hashable]]:
+    def _plain_keys(self, tree: PlainTree) -> Iterator[Sequence[Hashable]]:
         labels, parents = tree.labels, tree.parents
-        longer: list[list[Hashable]] = [[] for _ in range(1, self.max_length)]
-        chain: Hashable
-        for chain, above in zip(labels, parents, strict=True):
-            for keys in longer:  # one head more in each
-                if above < 0:
-                    break
-                chain = (labels[above], chain)
-                keys.append(chain)
-                above = parents[above]
-        return [labels, *longer]
+        yield labels
+        chains: list[Hashable] = [*labels]  # those that end at each word; None: there is none
+        for _ in range(1, self.max_length):
+            chains.append(None)  # above a root, whose parent is -1
+            pairs = zip(parents, labels, strict=True)
+            chains = [None if (up := chains[above]) is None else (up, own) for above, own in pairs]
+            yield list(filter(None, chains))
 
     def highest(self, nodes: Nodes) -> Tensor:
         """Return the depth of each node: chains go up from it."""

@@ -6,7 +6,7 @@ A depth-n subtree is the part of a tree within n levels of a node whose height i
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from tensormt.syntax.base import ConstituencyMetric, DependencyMetric, HeadRules, Lexical, MaxDepth
@@ -38,19 +38,18 @@ class SubtreeMetric(ClippedPrecisionMetric):
 
         return subtree_keys(batch.nodes, batch.labels.hashes, self.orders)
 
-    def _plain_keys(self, tree: PlainTree) -> list[Sequence[Hashable]]:
+    def _plain_keys(self, tree: PlainTree) -> Iterator[Sequence[Hashable]]:
         # a subtree is the label of its top with what is below each child, one level less deep
         labels, parents, children = tree.labels, tree.parents, tree.children
         subtree: list[Hashable] = list(labels)  # of each node, to the depth of the round
-        found: list[Sequence[Hashable]] = [labels]
+        yield labels
         tall = [node for node, below in enumerate(children) if below]
         for _ in range(1, self.max_depth):
             keys = [(labels[node], *[subtree[child] for child in children[node]]) for node in tall]
             for node, key in zip(tall, keys, strict=True):
                 subtree[node] = key
-            found.append(keys)
+            yield keys
             tall = list({parents[node] for node in tall} - {-1})
-        return found
 
     def highest(self, nodes: Nodes) -> Tensor:
         """Return the height of each node: it has subtrees of all depths up to it."""

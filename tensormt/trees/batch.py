@@ -44,6 +44,7 @@ from tensormt.validation import (
     list_of,
     on_device,
     resolve_index,
+    resolve_places,
     string,
     validate,
 )
@@ -109,6 +110,11 @@ class TreeBatch:
         """From flat nodes, as the readers give them."""
         named = None if nodes.relation is None else relations
         return cls._from(FlatTrees(nodes, labels, words, bare, named), None, kind)
+
+    @classmethod
+    def from_plain_trees(cls, trees: Sequence[PlainTree], kind: str) -> TreeBatch:
+        """From trees as lists; the tensors are made when they are asked for."""
+        return cls._from(None, list(trees), kind)
 
     @classmethod
     def _from(cls, flat: FlatTrees | None, plain: list[PlainTree] | None, kind: str) -> TreeBatch:
@@ -327,14 +333,12 @@ class TreeBatch:
 
     def __getitem__(self, index: int | slice | Sequence[int] | Tensor) -> TreeBatch:
         """Some of the trees: a number, a slice, a list or a tensor of numbers."""
-        places = resolve_index(index, len(self), "a batch")
         plain = self._plain
         if plain is not None:
-            plain = (
-                plain[places] if isinstance(places, slice) else [plain[k] for k in places.tolist()]
-            )
+            plain = [plain[k] for k in resolve_places(index, len(plain), "a batch")]
             if self._flat is None and plain:
                 return TreeBatch._from(None, plain, self.kind)
+        places = resolve_index(index, len(self), "a batch")
         return TreeBatch._from(self._made()._replace(nodes=self._rows(places)), plain, self.kind)
 
     def _rows(self, places: slice | Tensor) -> Nodes:

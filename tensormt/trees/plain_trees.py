@@ -243,5 +243,5 @@ def _is_tree(heads: Sequence[int]) -> bool:
     for _ in range(len(heads).bit_length()):
         if not any(above):
             return True
-        above = [above[node] for node in above]
+        above = list(map(above.__getitem__, above))
     return not any(above)
