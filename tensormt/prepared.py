@@ -163,7 +163,7 @@ class PreparedTexts:
             key = ("vectors", reads)
             return self._once(key, lambda: reads.encode(self._different(), self.device))
         found = self.unique_vectors(replace(reads, uses_trees=False))
-        return VectorBatch(found.source.with_trees(self.unique_trees()), found.rows)
+        return found.with_trees(self.unique_trees())
 
     # --- how they are made ------------------------------------------------------------------------
 

@@ -101,6 +101,10 @@ class VectorBatch:
         """Number of pieces of each segment, int64 [B]; 0 where there is no text."""
         return self.source.lengths[self.rows]
 
+    def with_trees(self, trees: TreeBatch) -> VectorBatch:
+        """Return the same segments with the trees of all texts of `source`."""
+        return VectorBatch(self.source.with_trees(trees), self.rows)
+
     def strings(self, kind: str) -> list[list[str]]:
         """Return the text of the units of each segment; of special symbols "".
 

@@ -144,6 +144,33 @@ def test_other_scripts(tmp_path):
         assert 0 < found[0] < found[1] == pytest.approx(1.0, abs=1e-6)
 
 
+class Chain:
+    """A stand-in for a parser of dependencies: each word, or sign, hangs on the one before it."""
+
+    fingerprint = "chain-1"
+    kind = "dependency"
+
+    def __init__(self, cut):
+        self.cut = cut
+
+    def __call__(self, lines):
+        words = [self.cut(line or "") for line in lines]
+        return tm.TreeBatch.from_heads(words, [list(range(len(row))) for row in words])
+
+
+def test_blend_context_of_other_languages(tmp_path):
+    """German and Chinese with a multilingual encoder by its path; trees of a parser or at hand."""
+    pytest.importorskip("transformers", reason="the extra encoder is not installed")
+    path = make_encoder(tmp_path, vocabulary=["der", "hund", "läuft", "die", "katze", *"狗跑猫。"])
+    spec = f"blend-context:encoder={path}"
+    german = ["Der Hund läuft .", "Die Katze läuft ."], ["Der Hund .", "Die Katze läuft ."]
+    chinese = ["狗跑。", "猫跑。"], ["狗。", "猫跑。"]
+    parsers = ((german, "de", Chain(str.split)), (chinese, "zh", Chain(list)), (german, "de", "ud"))
+    for (hyps, refs), lang, parser in parsers:
+        found = tm.score(hyps, [refs], [spec], parser=parser, lang=lang).segments[spec].tolist()
+        assert 0 < found[0] < found[1] == pytest.approx(1.0, abs=1e-6)
+
+
 # --- the real packages ----------------------------------------------------------------------------
 
 
