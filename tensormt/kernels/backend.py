@@ -200,6 +200,25 @@ def transpose(values: Tensor) -> Tensor:
     return values.transpose(-1, -2).contiguous()
 
 
+def largest(values: Tensor, bound: int | None = None) -> int:
+    """Return the largest value; a bound, where one is known, on devices on which reading waits."""
+    return int(values.max()) if bound is None or on_cpu(values) else bound
+
+
+def fill_behind(columns: Tensor, lengths: Tensor, padding: int) -> Tensor:
+    """Return columns [...,T,b] of short integers with padding behind lengths [...,b].
+
+    The columns are overwritten.
+    """
+    dtype = columns.dtype
+    place = torch.arange(columns.shape[-2], device=columns.device, dtype=dtype)[:, None]
+    if not on_cpu(columns):
+        return columns.masked_fill_(place >= lengths[..., None, :], padding)
+    # multiplying short integers is five times faster than masked_fill
+    inside = (place < lengths.to(dtype)[..., None, :]).to(dtype)
+    return columns.sub_(padding).mul_(inside).add_(padding)
+
+
 def rows_at(values: Tensor, starts: Tensor, width: int) -> Tensor:
     """Return windows of values [n] from each of the starts [m] on, [m,width].
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from tensormt.kernels.backend import argsort, at_a_time, transpose
+from tensormt.kernels.backend import argsort, at_a_time, fill_behind, largest, transpose
 from tensormt.kernels.ngrams import LONGEST
 
 # cells (reference position x hypothesis position x segment) per part that fit a CPU's cache, and
@@ -28,7 +28,7 @@ def cut(
     No part contains both segments of up to `longest` tokens and longer ones.
     """
     low = 0
-    cells = cells * _REFERENCES // max(references, _REFERENCES)
+    cells = _shared(cells, references)
     while low < len(lengths):
         # at first as many segments as would fit if all were as short as the first one, then fewer
         high = low + _segments(lengths[low], cells, longest)
@@ -45,7 +45,9 @@ def cut(
         low = high
 
 
-def parts(lengths: Tensor, references: int, longest: int = LONGEST) -> Iterator[tuple[Tensor, int]]:
+def parts(
+    lengths: Tensor, references: int, longest: int = LONGEST
+) -> Iterator[tuple[slice | Tensor, int]]:
     """Split segments into parts of similar length; each segment is in exactly one part.
 
     Args:
@@ -53,14 +55,24 @@ def parts(lengths: Tensor, references: int, longest: int = LONGEST) -> Iterator[
         references: their number R.
         longest: no part contains both segments of up to so many tokens and longer ones.
 
-    Yields the segments of a part, int64 [b], and the largest of their lengths. One host
-    synchronisation.
+    Yields the segments of a part, int64 [b], or a slice if it has them all, and the largest of
+    their lengths. One host synchronisation, two if there are several parts.
     """
+    number, cells = lengths.shape[0], at_a_time(lengths, _CELLS, _BYTES)
+    size = int(lengths.max()) if number else 0
+    if size <= longest and number <= _segments(size, _shared(cells, references), longest):
+        if number:
+            yield slice(0, number), size
+        return
     order = argsort(lengths)
     sizes = lengths[order].tolist()
-    cells = at_a_time(lengths, _CELLS, _BYTES)
     for low, high in cut(sizes, references, longest, cells):
         yield order[low:high], sizes[high - 1]
+
+
+def _shared(cells: int, references: int) -> int:
+    """How many cells each reference has, where there are many."""
+    return cells * _REFERENCES // max(references, _REFERENCES)
 
 
 def _segments(length: int, cells: int, longest: int) -> int:
@@ -79,7 +91,14 @@ def tailed(tokens: Tensor, width: int = LONGEST) -> Tensor:
     return torch.nn.functional.pad(tokens, (0, width + 1))
 
 
-def columns(tokens: Tensor, starts: Tensor, lengths: Tensor, side: int, spare: int = 0) -> Tensor:
+def columns(
+    tokens: Tensor,
+    starts: Tensor,
+    lengths: Tensor,
+    side: int,
+    spare: int = 0,
+    longest: int | None = None,
+) -> Tensor:
     """Return segments as columns [...,T+spare,b].
 
     Args:
@@ -88,15 +107,11 @@ def columns(tokens: Tensor, starts: Tensor, lengths: Tensor, side: int, spare: i
         lengths: int64 [...,b].
         side: padding is the smallest integer of the dtype plus the side.
         spare: additional rows of padding.
-
-    One host synchronisation (the width).
+        longest: no length is larger; T is then this number on a device, which saves a host
+            synchronisation, and elsewhere the largest length.
     """
-    width = int(lengths.max()) + spare
+    width = largest(lengths, longest) + spare
     # indexing a view of all windows of this width copies contiguous runs of tokens
     windows = tokens.as_strided((max(tokens.shape[0] - width + 1, 0), width), (1, 1))
     laid = windows.index_select(0, starts.reshape(-1)).view(*starts.shape, width)
-    place = torch.arange(width, device=tokens.device, dtype=tokens.dtype)[:, None]
-    padding = torch.iinfo(tokens.dtype).min + side
-    inside = (place < lengths.to(tokens.dtype)[..., None, :]).to(tokens.dtype)
-    # multiplying short integers is five times faster than masked_fill
-    return transpose(laid).sub_(padding).mul_(inside).add_(padding)
+    return fill_behind(transpose(laid), lengths, torch.iinfo(tokens.dtype).min + side)

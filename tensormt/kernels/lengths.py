@@ -11,9 +11,7 @@ def closest(hyp: Tensor, refs: Tensor) -> Tensor:
 
     hyp int64 [...], refs int64 [...,R]; a length of 0 is an absent reference. 0 if all are absent.
     """
-    best = torch.full_like(hyp, torch.iinfo(torch.int64).max - ((1 << 32) - 1), dtype=torch.int64)
-    for ref in refs.unbind(-1):
-        # one integer that sorts by distance, then by length
-        rank = ((ref - hyp).abs() << 32) + ref
-        best = torch.where(ref > 0, torch.minimum(best, rank), best)
-    return best & ((1 << 32) - 1)
+    # one integer that sorts by distance, then by length
+    rank = ((refs - hyp[..., None]).abs() << 32) + refs
+    none = torch.iinfo(torch.int64).max - ((1 << 32) - 1)
+    return rank.masked_fill_(refs <= 0, none).amin(-1).bitwise_and_((1 << 32) - 1)

@@ -59,25 +59,22 @@ def compare(hyp: Tensor, refs: Tensor, max_order: int) -> list[Order]:
     """Compare tokens hyp [T,b] with refs [R,T',b] of the same integer dtype.
 
     Padding is the smallest integer of the dtype in the hypothesis and the next one in references.
-    The last row of the references must be padding. Returns one `Order` for each n from 1 to N.
+    Returns one `Order` for each n from 1 to N.
     """
     size, segments = hyp.shape
-    number, width, _ = refs.shape
-    dtype = _counter(max(size, width - 1))
+    dtype = _counter(max(size, refs.shape[1] - 1))
     # at [d,i] the view holds the token T-d places before i, or padding
     earlier = torch.cat([torch.full_like(hyp, torch.iinfo(hyp.dtype).min + 1), hyp])
     shifted = earlier.as_strided((size, size, segments), (segments, segments, 1))
     rank = bytes_equal(shifted, hyp)
-    same = bytes_equal(refs.reshape(number * width, 1, segments), hyp)
+    same = bytes_equal(refs[:, :, None], hyp)
     orders = []
     for order in range(max_order):
         if order:
             # the distance d is constant along an n-gram; in references j and i both advance
             rank = rank[:, :-1] & rank[:, 1:]
-            same = same[:-1, :-1] & same[1:, 1:]
-        # the row of padding stops n-grams that would continue in the next reference
-        counts = [same[k * width : (k + 1) * width].sum(0, dtype=dtype) for k in range(number)]
-        orders.append(Order(rank.sum(0, dtype=dtype), torch.stack(counts)))
+            same = same[:, :-1, :-1] & same[:, 1:, 1:]
+        orders.append(Order(rank.sum(0, dtype=dtype), same.sum(1, dtype=dtype)))
     return orders
 
 

@@ -82,7 +82,7 @@ def superset_sums(histogram: Tensor) -> Tensor:
     step = 1
     while step < bins:
         halves = histogram.view(*histogram.shape[:-1], bins // (2 * step), 2, step)
-        halves[..., 0, :] += halves[..., 1, :]
+        halves[..., 0, :].add_(halves[..., 1, :])
         step *= 2
     return histogram
 

@@ -42,9 +42,9 @@ def statistics(metric: ChrF, batches: Sequence[TokenBatch]) -> Tensor:
         sides, kinds = _sequences(batches, what)
         lengths = torch.stack([side.lengths for side in sides])
         matched = lengths.new_empty(len(sides) - 1, lengths.shape[1], orders)
-        for rows in _parts(lengths):
+        for rows, longest in _parts(lengths):
             one, *others = (side.of(rows) for side in sides)
-            matched[:, rows] = shared_ngrams(one, others, kinds, orders)
+            matched[:, rows] = shared_ngrams(one, others, kinds, orders, longest)
         blocks.append(_triples(lengths[:1].expand_as(lengths[1:]), lengths[1:], matched))
     present = torch.stack([batch.lengths > 0 for batch in batches[1:]])
     return _best(metric, torch.cat(blocks, -1), present)
@@ -125,7 +125,9 @@ def _sequences(batches: Sequence[TokenBatch], what: str) -> tuple[list[Sequences
         sides = zip(batches, torch.split(symbols + 1, sizes), strict=True)
         return [Sequences(own, batch.starts, batch.lengths) for batch, own in sides], len(kinds)
     pieces, number = _in_common([getattr(dictionary, what) for dictionary in known])
-    return [_cut(batch, own) for batch, own in zip(batches, pieces, strict=True)], number
+    different = {id(own): own for own in pieces}
+    there = {key: own.to(batches[0].device) for key, own in different.items()}
+    return [_cut(batch, there[id(own)]) for batch, own in zip(batches, pieces, strict=True)], number
 
 
 def _in_common(pieces: list[Pieces]) -> tuple[list[Pieces], int]:
@@ -143,14 +145,15 @@ def _in_common(pieces: list[Pieces]) -> tuple[list[Pieces], int]:
 
 def _cut(batch: TokenBatch, pieces: Pieces) -> Sequences:
     """The pieces of each segment's tokens, end to end."""
-    ids = pieces.ids.to(batch.device)
     if pieces.single:
-        return Sequences(take(ids, batch.tokens), batch.starts, batch.lengths)
-    sizes = take(pieces.lengths.to(batch.device), batch.tokens)
+        return Sequences(take(pieces.ids, batch.tokens), batch.starts, batch.lengths)
+    sizes = take(pieces.lengths, batch.tokens)
     upto = torch.cat([sizes.new_zeros(1), sizes.cumsum(0)])
-    place = ranges(take(pieces.starts.to(batch.device), batch.tokens), sizes)
+    place = ranges(take(pieces.starts, batch.tokens), sizes)
     starts = take(upto, batch.starts)
-    return Sequences(take(ids, place), starts, take(upto, batch.starts + batch.lengths) - starts)
+    return Sequences(
+        take(pieces.ids, place), starts, take(upto, batch.starts + batch.lengths) - starts
+    )
 
 
 def _as_tokens(batch: TokenBatch, what: str) -> TokenBatch:
@@ -158,7 +161,7 @@ def _as_tokens(batch: TokenBatch, what: str) -> TokenBatch:
     if batch.dictionary is None:
         return batch
     pieces: Pieces = getattr(batch.dictionary, what)
-    cut = _cut(batch, pieces)
+    cut = _cut(batch, pieces.to(batch.device))
     names = Dictionary(pieces.names)
     return TokenBatch(cut.symbols.to(torch.int64) - 1, cut.lengths, names, "none", batch.lowercase)
 
@@ -168,20 +171,26 @@ def _behind(words: Occurrences, orders: int) -> Occurrences:
     return words._replace(order=words.order + orders)
 
 
-def _parts(lengths: Tensor) -> Iterator[Tensor]:
-    """Numbers of segments of similar length, given the lengths [S,B] of all sides.
+def _parts(lengths: Tensor) -> Iterator[tuple[slice | Tensor, int]]:
+    """Segments of similar length, and the largest, given the lengths [S,B] of all sides.
 
     The table of a part, which is padded to its longest side, has a bounded number of cells.
     """
+    if not lengths.shape[1]:
+        return
+    most = at_a_time(lengths, _SYMBOLS, _BYTES)
+    size = int(lengths.max())
+    if lengths.numel() * size <= most:
+        yield slice(0, lengths.shape[1]), size
+        return
     longest = lengths.amax(0)
     order = argsort(longest)
     sizes = longest[order].tolist()
-    most = at_a_time(lengths, _SYMBOLS, _BYTES)
     low = 0
     while low < len(sizes):
         cells = partial(_cells, low, lengths.shape[0], sizes)
         high = low + max(bisect_right(range(low + 1, len(sizes) + 1), most, key=cells), 1)
-        yield order[low:high]
+        yield order[low:high], sizes[high - 1]
         low = high
 
 

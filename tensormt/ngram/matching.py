@@ -30,7 +30,7 @@ MAX_NGRAMS = 1 << 25  # n-grams of long segments at a time, about 50 bytes each
 class _Rows:
     """The facts of some rows of the references."""
 
-    def __init__(self, refs: References, rows: Tensor) -> None:
+    def __init__(self, refs: References, rows: slice | Tensor) -> None:
         self._refs, self._rows = refs, rows
         self.lengths, self.number = refs.lengths[:, rows], refs.number[rows]
 
@@ -41,12 +41,11 @@ class _Rows:
 
 def matches(
     hyp: TokenBatch, refs: References, max_order: int, longest: int = LONGEST
-) -> Iterator[tuple[Tensor, MatchTable]]:
-    """Yield the segments of a part, int64 [b], and their comparison, part by part.
+) -> Iterator[tuple[slice | Tensor, MatchTable]]:
+    """Yield the segments of a part, int64 [b] or a slice, and their comparison, part by part.
 
     Segments of similar length form a part; every segment is in exactly one. Those with more than
-    `longest` tokens are sorted, all others compared token by token; at most LONGEST. One host
-    synchronisation per part (its longest segments).
+    `longest` tokens are sorted, all others compared token by token; at most LONGEST.
     """
     tokens = tailed(refs.align(hyp))
     sizes = torch.maximum(hyp.lengths, refs.lengths.amax(0))
@@ -57,20 +56,21 @@ def matches(
         if size > longest:
             found = _sorted(hyp[rows], [stream[rows] for stream in refs], max_order)
         else:
-            found = compare(columns(tokens, starts, lengths, 0), refs.columns(rows), max_order)
-        hashes = partial(_hashes, hyp, starts, lengths)
+            own = columns(tokens, starts, lengths, 0, longest=size)
+            found = compare(own, refs.columns(rows, size), max_order)
+        hashes = partial(_hashes, hyp, starts, lengths, found[0].rank.shape[0])
         yield rows, MatchTable(found, lengths, _Rows(refs, rows), hashes)
 
 
 def _affordable(
-    found: Iterable[tuple[Tensor, int]], sizes: Tensor, each: int, longest: int
-) -> Iterator[tuple[Tensor, int]]:
+    found: Iterable[tuple[slice | Tensor, int]], sizes: Tensor, each: int, longest: int
+) -> Iterator[tuple[slice | Tensor, int]]:
     """Split parts of long segments, so that memory for their n-grams suffices.
 
     `each` is the number of n-grams for a token: of every order, in every text of the segment.
     """
     for rows, size in found:
-        if size <= longest or len(rows) * size * each <= MAX_NGRAMS:
+        if isinstance(rows, slice) or size <= longest or len(rows) * size * each <= MAX_NGRAMS:
             yield rows, size
             continue
         for row in torch.split(rows, 1):
@@ -104,9 +104,9 @@ def joint_statistics(
     return found
 
 
-def _hashes(hyp: TokenBatch, starts: Tensor, lengths: Tensor) -> Tensor:
+def _hashes(hyp: TokenBatch, starts: Tensor, lengths: Tensor, longest: int) -> Tensor:
     """Content hashes of the tokens of some segments as columns [T,b]."""
-    return columns(tailed(hyp.hashes, int(lengths.max())), starts, lengths, 0)
+    return columns(tailed(hyp.hashes, longest), starts, lengths, 0, longest=longest)
 
 
 def _sorted(hyp: TokenBatch, refs: list[TokenBatch], max_order: int) -> list[Order]:

@@ -104,7 +104,8 @@ class References(Sequence[TokenBatch]):
                 if size > LONGEST or len(self) > _COMPARED:
                     found[rows] = self._sorted(rows, max_order)
                 else:
-                    found[rows] = different(self.columns(rows), self.lengths[:, rows], max_order)
+                    own = self.columns(rows, size)
+                    found[rows] = different(own, self.lengths[:, rows], max_order)
             self._distinct[max_order] = found
         return self._distinct[max_order]
 
@@ -113,7 +114,7 @@ class References(Sequence[TokenBatch]):
         """All streams, one after the other."""
         return TokenBatch.concat(self.streams)
 
-    def _sorted(self, rows: Tensor, max_order: int) -> Tensor:
+    def _sorted(self, rows: slice | Tensor, max_order: int) -> Tensor:
         """`distinct` of some segments by sorting all n-grams of all their references."""
         places = torch.arange(len(self) * self.segments, device=self.device)
         places = places.view(len(self), self.segments)[:, rows]
@@ -145,15 +146,16 @@ class References(Sequence[TokenBatch]):
     def _flat(self) -> tuple[Tensor, Tensor]:
         """The tokens of all streams in the type of columns, and where segments start [R,B]."""
         tokens = torch.cat([stream.tokens for stream in self.streams])
-        sizes = [0, *(stream.tokens.shape[0] for stream in self.streams[:-1])]
-        before = torch.tensor(sizes, device=self.device).cumsum(0)
-        starts = torch.stack([stream.starts for stream in self.streams]) + before[:, None]
-        return tailed(tokens.to(self._column_type)), starts
+        ends = self.lengths.view(-1).cumsum(0).view_as(self.lengths)
+        return tailed(tokens.to(self._column_type)), ends - self.lengths
 
-    def columns(self, rows: Tensor) -> Tensor:
-        """The references of the segments rows [b] as columns [R,T+1,b], the last row padding."""
+    def columns(self, rows: slice | Tensor, longest: int | None = None) -> Tensor:
+        """The references of the segments rows [b] as columns [R,T+1,b], the last row padding.
+
+        `longest`: no reference is longer, as for `kernels.length_buckets.columns`.
+        """
         tokens, starts = self._flat
-        return columns(tokens, starts[:, rows], self.lengths[:, rows], 1, spare=1)
+        return columns(tokens, starts[:, rows], self.lengths[:, rows], 1, 1, longest)
 
     def align(self, hyp: TokenBatch) -> Tensor:
         """The tokens of a hypothesis in the ids of the references, in the type of their columns.

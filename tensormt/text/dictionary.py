@@ -26,13 +26,14 @@ class Pieces(NamedTuple):
 
     ids: the pieces of all strings, one after the other, numbered from 1, int16 or int32 [n];
     starts, lengths: where the pieces of each string start and how many there are, int64;
-    names: the pieces in the order of their ids.
+    names: the pieces in the order of their ids; single: every string is one piece.
     """
 
     ids: Tensor
     starts: Tensor
     lengths: Tensor
     names: list[str]
+    single: bool
 
     @property
     def kinds(self) -> int:
@@ -45,16 +46,19 @@ class Pieces(NamedTuple):
         sizes = torch.from_numpy(np.array(lengths, np.int64))
         short = np.int16 if len(names) < (1 << 15) - 1 else np.int32
         numbers = torch.from_numpy(ids.astype(short).reshape(-1))
-        return cls(numbers, sizes.cumsum(0) - sizes, sizes, names)
+        single = numbers.shape == sizes.shape and bool((sizes == 1).all())
+        return cls(numbers, sizes.cumsum(0) - sizes, sizes, names, single)
 
     def renamed(self, numbers: Tensor, names: list[str]) -> Pieces:
         """Return the same pieces with ids among other names; numbers[k]: where name k is there."""
         return Pieces.of(numbers.numpy()[self.ids.numpy() - 1] + 1, self.lengths.numpy(), names)
 
-    @property
-    def single(self) -> bool:
-        """True if every string is a single piece."""
-        return self.ids.shape == self.lengths.shape and bool((self.lengths == 1).all())
+    def to(self, device: torch.device) -> Pieces:
+        """Return the tensors on a device; those that single pieces do not need stay."""
+        if self.single:
+            return self._replace(ids=self.ids.to(device))
+        ids, starts, lengths = (part.to(device) for part in self[:3])
+        return self._replace(ids=ids, starts=starts, lengths=lengths)
 
 
 def _chrf_words(word: str) -> list[str]:

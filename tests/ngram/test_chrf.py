@@ -103,7 +103,7 @@ def test_a_part_is_no_wider_than_its_segments_are_long(odd):
     """One long line among many short ones does not make all rows long."""
     sizes = [*odd, *(k % 60 for k in range(5000))]
     lengths = torch.tensor([sizes, [size // 2 for size in sizes], [3] * len(sizes)])
-    parts = list(chrf_engine._parts(lengths))
+    parts = [rows for rows, _ in chrf_engine._parts(lengths)]
     assert sorted(torch.cat(parts).tolist()) == list(range(len(sizes)))
     for rows in parts:
         cells = sum(len(rows) * int(side[rows].max()) for side in lengths)
