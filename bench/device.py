@@ -3,8 +3,9 @@
     python bench/device.py [--size 2000] [--jobs NAME] [--lines]
 
 Counted on the stand-in of the tests (tests/fake_cuda.py), without a GPU, in the second of two runs.
-Results are compared with the CPU's first. The lower bound takes 5 µs an operation (a launch), 15 µs
-a synchronisation and 10 µs a copy; the time of the kernels themselves is not in it. --lines prints
+Results are compared with the CPU's first. The lower bound takes 5 µs an operation (a launch) or the
+time for which memory and arithmetic of a card are busy, whichever is more, and 15 µs a
+synchronisation and 10 µs a copy. --lines prints
 the lines of the package with the most operations and all that wait for the device. Jobs that use
 kernels in Triton have a second row without them; if Triton is not installed, only that.
 """
@@ -27,6 +28,11 @@ from fake_cuda import CUDA, FakeCuda
 from tensormt import devcheck
 
 OPERATION, SYNC, COPY = 5e-3, 15e-3, 10e-3  # ms
+CARDS = {  # bytes and operations in float32 (no TF32) per ms, by the makers' data sheets
+    "A100": (1.555e9, 19.5e9),
+    "H100": (3.35e9, 67e9),
+    "RTX 4090": (1.008e9, 82.6e9),
+}
 
 
 def main() -> None:
@@ -40,10 +46,10 @@ def main() -> None:
     with FakeCuda(strict=False):
         jobs = devcheck.jobs(args.size, CUDA)
     print(
-        "| job | operations | syncs | copies | MB copied | MB on the device | at least ms | "
-        "CPU ms |"
+        "| job | operations | syncs | copies | MB copied | MB on the device | "
+        f"MB read and written | GFLOP | at least ms on {', '.join(CARDS)} | CPU ms |"
     )
-    print("| --- " * 8 + "|")
+    print("| --- " * 10 + "|")
     cpu = torch.device("cpu")
     for name, job in jobs.items():
         if args.jobs not in name:
@@ -65,11 +71,16 @@ def main() -> None:
             title = f"{name} (Triton)" if triton else name
             operations, syncs = sum(cuda.operations.values()), sum(cuda.syncs.values())
             copies = [copy for copy in cuda.copies if copy.to_device]
-            least = operations * OPERATION + syncs * SYNC + len(copies) * COPY
+            waits = syncs * SYNC + len(copies) * COPY
+            least = [
+                max(operations * OPERATION, cuda.traffic / speed, cuda.flops / rate) + waits
+                for speed, rate in CARDS.values()
+            ]
             size = sum(copy.size for copy in cuda.copies) / 1e6
             print(
                 f"| {title} | {operations:,} | {syncs} | {len(copies)} | {size:.1f} | "
-                f"{cuda.peak / 1e6:,.0f} | {least:.1f} | {spent:,.0f} |",
+                f"{cuda.peak / 1e6:,.0f} | {cuda.traffic / 1e6:,.0f} | {cuda.flops / 1e9:,.0f} | "
+                f"{', '.join(f'{ms:.1f}' for ms in least)} | {spent:,.0f} |",
                 flush=True,
             )
             if args.lines:

@@ -51,6 +51,8 @@ INDEXED = {"index", "index_put", "index_put_", "_index_put_impl_"}
 # views, and memory that is only allocated
 NO_KERNEL = {"detach", "alias", "lift_fresh", "_unsafe_view", "_reshape_alias", "set_", "empty"}
 PRODUCTS = {"mm", "addmm", "bmm", "baddbmm"}
+# operations that read a part of their first argument
+PICKED = {*INDEXED, "gather", "index_select", "embedding", "scatter_", "index_add_"}
 SOURCES = Path(__file__).resolve().parents[1] / "tensormt"
 
 
@@ -249,7 +251,7 @@ def _dispatch(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
             cuda is None or cuda._copied(True, index.numel() * index.element_size())
     found = func(*tree_map(_host, args), **tree_map(_host, kwargs))
     if cuda is not None:
-        cuda._ran(func, name, args, kwargs)
+        cuda._ran(func, name, args, kwargs, found)
     own = {id(tensor.host): tensor for tensor in there}
 
     def wrap(value: Any) -> Any:
@@ -343,6 +345,10 @@ class _Functions(TorchFunctionMode):
 
     def _lstm(self, x: Any, state: Any, weights: Any, *options: Any) -> Any:
         self.cuda.operations[f"lstm {_place()}"] += 1
+        width, hidden = (weight.shape[1] for weight in weights[:2])
+        rows = x.numel() // width
+        self.cuda.flops += 8 * rows * hidden * (width + hidden)
+        self.cuda.traffic += _size((x, weights)) + 4 * rows * hidden
         if torch.backends.cudnn.rnn.fp32_precision == "tf32":
             self.cuda.imprecise[f"lstm {_place()}"] += 1
         places = [weight.host.data_ptr() for weight in weights]
@@ -353,6 +359,12 @@ class _Functions(TorchFunctionMode):
         if torch.is_autocast_enabled("cuda"):
             tensors = tuple(t.to(torch.get_autocast_dtype("cuda")) for t in tensors)
         return _CudnnLstm.apply(options, *tensors)
+
+
+def _size(values: Any) -> int:
+    """Bytes of all tensors, of the host or the device; what is stored once is read once."""
+    tensors = [_host(leaf) for leaf in tree_leaves(values) if isinstance(leaf, torch.Tensor)]
+    return sum(min(t.numel() * t.element_size(), t.untyped_storage().nbytes()) for t in tensors)
 
 
 def _listed(index: Any) -> Any:
@@ -382,9 +394,11 @@ class FakeCuda:
     operations, syncs: how often each operation, and each kind of waiting, happened, with the line
     of the package; views are no operations. copies: host to device and back; those back are syncs
     too. scattered: LSTM calls whose weights cuDNN would have to copy; imprecise: products that may
-    use TF32. memory, peak: bytes on the device, now and at the most. With `strict`, tensors that
-    are made without a device are refused. With `triton`, kernels in Triton are started (Triton must
-    be installed): by Triton's interpreter if TRITON_INTERPRET is set, else torch does their work.
+    use TF32. memory, peak: bytes on the device, now and at the most. traffic: bytes that operations
+    read and write; flops: floating-point operations of products and LSTMs. With `strict`, tensors
+    that are made without a device are refused. With `triton`, kernels in Triton are started (Triton
+    must be installed): by Triton's interpreter if TRITON_INTERPRET is set, else torch does their
+    work.
     """
 
     active: FakeCuda | None = None
@@ -405,6 +419,7 @@ class FakeCuda:
         self.imprecise: Counter[str] = Counter()
         self.copies: list[Copy] = []
         self.peak = self.memory
+        self.traffic = self.flops = 0
 
     def __enter__(self) -> FakeCuda:
         try:
@@ -454,6 +469,7 @@ class FakeCuda:
         from tensormt.kernels import charts, triton_charts
 
         self.operations[f"kernel {_place()}"] += bool(programs)
+        self.traffic += _size(arguments)
         hosts = [_host(argument) for argument in arguments]
         if os.environ.get("TRITON_INTERPRET") == "1":
             kernel[(programs,)](*hosts, SPANS=triton_charts._SPANS, PARTS=triton_charts._PARTS)
@@ -465,7 +481,7 @@ class FakeCuda:
         else:
             hosts[5].copy_(charts.marginals(*hosts[:2], kernel=False))
 
-    def _ran(self, func: Any, name: str, args: Any, kwargs: dict[str, Any]) -> None:
+    def _ran(self, func: Any, name: str, args: Any, kwargs: dict[str, Any], found: Any) -> None:
         """Record an operation, and whether the host waits for it."""
         place = _place()
         if name == "_local_scalar_dense":
@@ -485,6 +501,9 @@ class FakeCuda:
         aliases = any(r.alias_info and not r.alias_info.is_write for r in func._schema.returns)
         if not aliases and name not in NO_KERNEL:
             self.operations[f"{name} {place}"] += 1
+            self.traffic += _size((args[1:] if name in PICKED else args, kwargs, found))
+        if name in PRODUCTS:
+            self.flops += 2 * args[-2].numel() * args[-1].shape[-1]
         if name in PRODUCTS and torch.backends.cuda.matmul.fp32_precision == "tf32":
             self.imprecise[f"{name} {place}"] += 1
 

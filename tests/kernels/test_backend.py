@@ -62,6 +62,7 @@ def test_ranges(items):
     assert on_both(backend.ranges, first, sizes).tolist() == expected
 
 
+@pytest.mark.on_a_cpu
 @given(values, st.sampled_from(INTEGERS[1:]))
 def test_comparisons(numbers, dtype):
     row = tensor(numbers, dtype)
@@ -139,6 +140,7 @@ def test_sorting_within_groups(groups, pairs):
     assert group.tolist() == [group for group, _ in expected]
 
 
+@pytest.mark.on_a_cpu
 def test_devices_and_layouts():
     plain = torch.zeros(2)
     assert backend.on_cpu(plain)
@@ -182,6 +184,7 @@ def test_joining():
     assert backend.join([one, tensor([3])]).tolist() == [1, 2, 3]
 
 
+@pytest.mark.on_a_cpu
 def test_items_at_a_time():
     """What fits the cache on a CPU; elsewhere by memory, but never less."""
     here = torch.ones(1, device="cpu")

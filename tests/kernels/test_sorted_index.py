@@ -2,6 +2,7 @@
 
 import random
 
+import pytest
 import torch
 from fake_cuda import DeviceTensor, FakeCuda, to_host
 from hypothesis import given
@@ -33,6 +34,7 @@ def test_any_keys(keys, asked, share):
     agrees(keys, [*asked, *list(keys)[:20], MOST, LEAST], share)
 
 
+@pytest.mark.on_a_cpu
 def test_even_keys_use_the_table_and_uneven_ones_are_searched():
     rng = random.Random(3)
     even = [rng.randint(LEAST, MOST) for _ in range(3000)]
@@ -42,6 +44,7 @@ def test_even_keys_use_the_table_and_uneven_ones_are_searched():
     assert agrees(uneven, [*asked, *uneven[::7]])._first is None
 
 
+@pytest.mark.on_a_cpu
 def test_a_few_questions_are_searched():
     ready = SortedIndex(torch.arange(0, 1 << 62, 1 << 50))  # 4096 keys
     for _ in range(4):

@@ -98,6 +98,7 @@ def test_bad_options(bad):
         tm.ChrF(**bad)
 
 
+@pytest.mark.on_a_cpu
 @pytest.mark.parametrize("odd", [[], [40_000], [0, 1, 9_000, 200_000]])
 def test_a_part_is_no_wider_than_its_segments_are_long(odd):
     """One long line among many short ones does not make all rows long."""

@@ -48,6 +48,7 @@ def sides(rows: list[list[str | None]], tokenize: str, lowercase: bool = False) 
     return [tm.TokenBatch.from_text(stream, tokenize, lowercase) for stream in streams]
 
 
+@pytest.mark.on_a_cpu
 @pytest.mark.parametrize("metric", [*BLEUS, *CHRFS], ids=lambda m: m.signature)
 @settings(max_examples=120)
 @given(rows=segments)
@@ -56,6 +57,7 @@ def test_plain_path_equals_engine(metric: Metric[Any], rows: list[list[str | Non
     race(metric, hyp, refs)
 
 
+@pytest.mark.on_a_cpu
 @pytest.mark.parametrize(
     "metric", [BLEUS[0], BLEUS[2], CHRFS[0], CHRFS[2]], ids=lambda m: m.signature
 )
@@ -85,6 +87,7 @@ def test_mean_of_both(rows: list[list[str | None]]) -> None:
     race(metric, hyp, refs)
 
 
+@pytest.mark.on_a_cpu
 @settings(max_examples=200)
 @given(st.lists(st.text("ab c", max_size=8), min_size=2, max_size=5))
 def test_the_first_of_equally_good_references(texts: list[str]) -> None:

@@ -7,6 +7,7 @@ from qarla.similarity_samples import random_similarities, real
 from tensormt.qarla.case_chunks import COMPARISONS, Cases
 
 
+@pytest.mark.on_a_cpu
 @pytest.mark.parametrize("ragged", [False, True])
 @pytest.mark.parametrize("fits", [1, 2, 100])
 def test_every_case_is_in_one_chunk(ragged, fits):

@@ -50,6 +50,7 @@ def bracketed(seed, most):
     return [tm.TreeBatch.from_brackets(lines) for lines in streams]
 
 
+@pytest.mark.on_a_cpu
 @pytest.mark.parametrize("metric", METRICS, ids=lambda m: m.signature)
 @settings(max_examples=50)
 @given(seed=seeds, most=st.sampled_from([3, 8, 20]))
@@ -70,6 +71,7 @@ def test_plain_path_equals_engine_on_head_lists(metric, seed, most):
     race(metric, hyp, refs)
 
 
+@pytest.mark.on_a_cpu
 @pytest.mark.parametrize("metric", METRICS[::3], ids=lambda m: m.signature)
 @settings(max_examples=20)
 @given(seed=seeds)

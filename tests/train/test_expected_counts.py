@@ -148,6 +148,7 @@ def test_lengths_stay_within_the_text():
     assert none.tolist() == [0, 0, 0]
 
 
+@pytest.mark.on_a_cpu
 def test_logits_and_lengths_that_are_no_integers_are_refused():
     hyp, refs, ours, theirs = case(6)
     table = one_hot(hyp, 4)

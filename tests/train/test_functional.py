@@ -175,6 +175,7 @@ def test_every_reference_alone():
         assert torch.equal(flat, found[:, 1])
 
 
+@pytest.mark.on_a_cpu
 def test_a_batch_of_empty_hypotheses_is_told():
     refs = torch.tensor([[[4, 5]], [[4, 5]]])
     with pytest.warns(UserWarning, match="all 2 hypotheses"):

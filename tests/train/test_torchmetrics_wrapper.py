@@ -144,6 +144,7 @@ def test_a_collection_of_all_ten():
     assert all(torch.equal(value, found[name]) for name, value in shared.compute().items())
 
 
+@pytest.mark.on_a_cpu
 def test_two_settings_of_one_metric_and_names_with_dots():
     texts, refs = case()
     given = ["stm", "stm:balance=f1", "tkm:decay=0.4", tm.STM(2), tm.TKM(decay=0.7)]
