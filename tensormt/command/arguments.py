@@ -39,14 +39,20 @@ _EXTENSIONS = re.compile(r"(?<=.)(\.txt)?(\.gz|\.bz2|\.xz|\.zst)?$")
 _MAX_CHUNK = 1_000_000  # largest value of --chunk
 
 
-def add_inputs(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the commands on files: inputs, metrics, parsing, chunks."""
+def add_inputs(parser: argparse.ArgumentParser, *, outputs: bool = True) -> None:
+    """Add the arguments of the commands on files: inputs, metrics, parsing, chunks.
+
+    Args:
+        parser: The parser of the command.
+        outputs: Whether hypothesis files are required.
+    """
     parser.add_argument("refs", nargs="*", metavar="REF", help="reference files ('-': stdin)")
     parser.add_argument(
         "-i",
         "--input",
         nargs="+",
-        required=True,
+        required=outputs,
+        default=[],
         metavar="HYP",
         help="hypothesis files, one per system",
     )
@@ -113,11 +119,11 @@ def columns(args: argparse.Namespace) -> Columns:
     """Return the columns that the arguments name."""
     from tensormt.data.row_columns import Columns
 
-    hyp, src = args.hyp or Columns().hyp, None if _source_file(args) else args.src
+    hyp, src = args.hyp or Columns().hyp, None if source_file(args) else args.src
     return Columns(hyp, tuple(args.ref_columns), args.doc, args.id, src)
 
 
-def _source_file(args: argparse.Namespace) -> str | None:
+def source_file(args: argparse.Namespace) -> str | None:
     """The file of source texts: what --src names beside text files, which have no columns."""
     from tensormt.data.corpus import ROWS
     from tensormt.data.files import suffix
@@ -274,7 +280,7 @@ def load(args: argparse.Namespace) -> CommandInputs:
             input,
             refs,
             args.docs,
-            _source_file(args),
+            source_file(args),
             trees=True,
             segments=args.group,
             columns=columns(args),
@@ -282,7 +288,7 @@ def load(args: argparse.Namespace) -> CommandInputs:
     else:
         evaluator = make_evaluator(args, progress=parsing)
         corpus = open_corpus(
-            args.input, args.refs, args.docs, _source_file(args), columns=columns(args)
+            args.input, args.refs, args.docs, source_file(args), columns=columns(args)
         )
     return make_inputs(args, corpus, evaluator, parsing)
 
@@ -348,7 +354,7 @@ def _trees_as_text(paths: list[str]) -> TreesAsText:
 
 def input_files(args: argparse.Namespace) -> list[str]:
     """Return the files that a run reads, which no output may overwrite."""
-    named = [*args.input, *args.refs, *filter(None, (args.docs, _source_file(args))), args.group]
+    named = [*args.input, *args.refs, *filter(None, (args.docs, source_file(args))), args.group]
     named += [path for spec in args.scores for path in spec.partition("=")[2].split(",")]
     return [name for name in (*named, args.parser) if name != "-"]
 

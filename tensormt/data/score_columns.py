@@ -21,8 +21,9 @@ from tensormt.data import files
 from tensormt.data.human_scores import read_scores
 from tensormt.data.row_reader import table_rows
 from tensormt.errors import TensorMTError
+from tensormt.segments import check_sizes
 
-__all__ = ["read_column"]
+__all__ = ["read_column", "read_systems"]
 
 _MISSING = ("", "none", "null", "nan", "na")
 _SCORE = "score"  # the column where none has the name of the metric
@@ -68,19 +69,43 @@ def read_column(
     return found
 
 
+def read_systems(paths: Sequence[str | Path], name: str) -> dict[str, np.ndarray]:
+    """Read the segment scores of all systems that files have.
+
+    Args:
+        paths: One file for all systems, or a file for each, whose name is then the system's.
+        name: Name of the metric, which is also the name of a column (or else `score`).
+
+    Returns:
+        Scores of every system, float64 [N]; NaN: no score.
+
+    Raises:
+        TensorMTError: If a file cannot be read, or two systems have different numbers of scores.
+    """
+    found: dict[str, np.ndarray] = {}
+    for path in map(str, paths):
+        for system, scores in _by_system(path, name, None).items():
+            found[system or Path(path).name.partition(".")[0]] = scores
+    check_sizes({f"{name} of {system}": len(scores) for system, scores in found.items()}, "scores")
+    return found
+
+
+def _by_system(path: str, name: str, size: int | None) -> dict[str, np.ndarray]:
+    """The scores of a file by system; "" where it names none."""
+    where = files.display_name(path)
+    if files.suffix(path) in (".jsonl", ".tsv", ".csv"):
+        return _of_table(path, name, size)
+    first = next(iter(files.lines(path)), "")
+    if len(first.split()) == 2:
+        return {system: np.array(scores) for system, scores in read_scores(path).items()}
+    numbers = enumerate(files.lines(path), 1)
+    return {"": np.array([_number(line, f"{where}, line {n}") for n, line in numbers])}
+
+
 def _of_file(
     path: str, name: str, systems: Mapping[str, Sequence[str]], size: int | None
 ) -> dict[str, np.ndarray]:
-    where = files.display_name(path)
-    if files.suffix(path) in (".jsonl", ".tsv", ".csv"):
-        read = _of_table(path, name, size)
-    else:
-        first = next(iter(files.lines(path)), "")
-        if len(first.split()) == 2:
-            read = {system: np.array(scores) for system, scores in read_scores(path).items()}
-        else:
-            numbers = enumerate(files.lines(path), 1)
-            read = {"": np.array([_number(line, f"{where}, line {n}") for n, line in numbers])}
+    where, read = files.display_name(path), _by_system(path, name, size)
     if set(read) == {""} and len(systems) == 1:
         read = {next(iter(systems)): read[""]}
     elif set(read) == {""}:

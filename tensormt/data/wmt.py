@@ -167,6 +167,23 @@ def read_folder(
     return WMTSet(pair, test, used, left_out, segments, published, of_systems)
 
 
+def read_sources(folder: str | Path, pair: str, count: int) -> list[str | None] | None:
+    """Read the source texts of a language pair, one for each segment; None if there are none.
+
+    Raises:
+        TensorMTError: If the number of lines differs from that of the segments.
+    """
+    path = Path(folder) / "sources" / f"{pair}.txt"
+    if not path.exists():
+        return None
+    lines: list[str | None] = [line.rstrip() for line in files.lines(str(path))]
+    if len(lines) != count:
+        raise TensorMTError(
+            f"{path} has {len(lines)} lines, the documents have {count}: they must align"
+        )
+    return lines
+
+
 def write_scores(
     folder: str | Path,
     metric: str,

@@ -8,7 +8,7 @@ function ticks(low, high, count) {
   const step = 10 ** Math.floor(Math.log10((high - low || 1) / count));
   const wide = [1, 2, 5, 10].map((k) => k * step).find((k) => (high - low) / k <= count) || step;
   const found = [];
-  for (let value = Math.ceil(low / wide) * wide; value <= high + wide * 1e-9; value += wide) found.push(Number(value.toPrecision(10)));
+  for (let k = Math.ceil(low / wide - 1e-9); k * wide <= high + wide * 1e-9; k++) found.push(Number((k * wide).toPrecision(10)));
   return found;
 }
 

@@ -9,6 +9,7 @@ page         the file
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
@@ -21,13 +22,14 @@ from torch import Tensor
 
 from tensormt.data.atomic_write import output_path
 from tensormt.data.coercion import as_lines, as_names, as_streams
+from tensormt.data.error_spans import Ratings
 from tensormt.errors import TensorMTError
 from tensormt.evaluator import Evaluator
 from tensormt.metric import Metric
 from tensormt.options import describe
 from tensormt.registry import DEFAULT_METRICS
 from tensormt.reporting import overview
-from tensormt.reporting.collect import Collected, collect
+from tensormt.reporting.collect import Collected, collect, stored_scores_alone
 from tensormt.reporting.item_counts import Item, items_by_difference
 from tensormt.reporting.page import PackedBlocks, write_page
 from tensormt.reporting.report_path import ReportPath
@@ -55,7 +57,7 @@ Lines = Sequence[str | None] | TreeBatch
 )
 def report(
     hyps: Mapping[str, Sequence[str | None]],
-    refs: Sequence[Sequence[str | None]],
+    refs: Sequence[Sequence[str | None]] | None,
     metrics: Sequence[str | Metric[Any]] = DEFAULT_METRICS,
     path: str | PathLike[str] = "report.html",
     parser: Any = "default",
@@ -65,6 +67,7 @@ def report(
     docs: Sequence[str] | None = None,
     sources: Sequence[str | None] | None = None,
     human: Mapping[str, Tensor] | None = None,
+    ratings: Ratings | None = None,
     trees_for: int | None = TREES_FOR,
     title: str = "tensormt report",
 ) -> ReportPath:
@@ -72,7 +75,8 @@ def report(
 
     Args:
         hyps: The outputs of each system, N segments each; None: the system has no output there.
-        refs: R streams of N references; None or blank: no such reference.
+        refs: R streams of N references; None or blank: no such reference. None instead of streams:
+            there are no references, and all metrics are scores of other tools (`tm.Scores`).
         metrics: Metrics, or their names as on the command line.
         path: The file.
         parser: Parser, or its name, for metrics that read trees.
@@ -82,6 +86,7 @@ def report(
         docs: Document id of each segment.
         sources: Source text of each segment; None: not known.
         human: Human scores by name, float64 [S,N]; NaN where there is no score.
+        ratings: Errors that people marked in the outputs (`tensormt.data.error_spans`).
         trees_for: Number of segments whose trees are shown; None: all.
         title: Title of the page.
 
@@ -100,14 +105,29 @@ def report(
     if not isinstance(hyps, Mapping) or not hyps:
         raise TensorMTError("hyps is {system: list of segments}: give at least one system")
     lines = {str(name): as_lines(own, f"hyps[{name!r}]") for name, own in hyps.items()}
-    segments = Segments(lines, as_streams(refs), None if docs is None else as_names(docs, "docs"))
+    if refs is None and not all(isinstance(metric, Scores) for metric in metrics):
+        raise TensorMTError(
+            "refs is None: only scores of other tools (tm.Scores) need no reference"
+        )
+    none: list[str | None] = [None] * len(next(iter(lines.values())))
+    streams = [none] if refs is None else as_streams(refs)
+    segments = Segments(lines, streams, None if docs is None else as_names(docs, "docs"))
     segments = replace(
         segments,
         human=_human(human or {}, len(lines), len(segments)),
         sources=None if sources is None else as_lines(sources, "sources"),
     )
     evaluator = Evaluator(metrics, read_trees(trees, segments, parser), device)
-    return build(collect(evaluator, segments), path, trees_for, title)
+    if refs is None and not stored_scores_alone(evaluator):
+        raise TensorMTError(
+            "refs is None: only scores of other tools (tm.Scores) need no reference"
+        )
+    if ratings is not None and list(ratings.spans) != list(lines):
+        raise TensorMTError(
+            f"ratings of {', '.join(ratings.spans)}, the outputs are those of {', '.join(lines)}: "
+            "read them with read_ratings(paths, hyps)"
+        )
+    return build(collect(evaluator, segments, ratings=ratings), path, trees_for, title)
 
 
 def _human(human: Any, systems: int, segments: int) -> dict[str, np.ndarray]:
@@ -179,10 +199,13 @@ def build(
         "n": collected.segments,
         "systems": collected.systems,
         "outputs": collected.present.sum(1).tolist(),
-        "refs": [packed.texts(lines) for lines in collected.refs],
+        "refs": [packed.texts(lines) for lines in collected.refs if any(map(any, collected.refs))],
+        "texts": any(map(any, collected.hyps)),
         "hyps": [packed.texts(lines) for lines in collected.hyps],
         "docs": None if collected.docs is None else packed.texts(collected.docs),
         "sources": _sources(collected, packed),
+        "errors": _errors(collected, packed),
+        "agreement": [] if collected.agreement is None else collected.agreement.rows(),
         "metrics": metrics,
         "human": [_human_column(name, table, packed) for name, table in human.items()],
         "samples": resamples(len(collected.systems), collected.segments),
@@ -217,6 +240,17 @@ def _sources(collected: Collected, packed: PackedBlocks) -> dict[str, Any] | Non
     """Pack the source texts; None if no segment has one."""
     sources = collected.corpus.sources
     return packed.texts([text or "" for text in sources]) if sources and any(sources) else None
+
+
+def _errors(collected: Collected, packed: PackedBlocks) -> list[dict[str, Any]] | None:
+    """Pack the errors of each system, a line of JSON for each segment; "" where nobody rated."""
+    if collected.ratings is None:
+        return None
+
+    def line(spans: Sequence[Sequence[Any]] | None) -> str:
+        return "" if spans is None else json.dumps(spans, ensure_ascii=False)
+
+    return [packed.texts([line(own) for own in rows]) for rows in collected.ratings.spans.values()]
 
 
 def _human_column(name: str, table: np.ndarray, packed: PackedBlocks) -> dict[str, Any]:

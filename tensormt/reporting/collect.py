@@ -11,7 +11,7 @@ and every n on the page counts the outputs that exist.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,16 +19,19 @@ import torch
 from torch import Tensor
 
 from tensormt.data.corpus import Corpus
+from tensormt.data.error_spans import Ratings
 from tensormt.errors import NoExplanation, TensorMTError
 from tensormt.evaluator import Evaluator
 from tensormt.explanation import Explanation
 from tensormt.inputs import Trees
 from tensormt.metric import Metric
 from tensormt.prepared import PreparedTexts
+from tensormt.reporting.error_agreement import ErrorAgreement
 from tensormt.reporting.explained import CHUNK
 from tensormt.reporting.word_buckets import WordTable
 from tensormt.segments import Segments
 from tensormt.statistics import Statistics
+from tensormt.stored_scores import StoredInput
 from tensormt.trees.batch import TreeBatch
 
 _MAX_CHARACTER_OUTPUTS = 20_000  # with more outputs, character n-grams are not counted
@@ -138,6 +141,8 @@ class Collected:
         depths: Depth of the tree of the first reference, int64 [N]; None without trees.
         words: Words of all texts.
         tagged: Words of all trees, with their parts of speech; None without constituency trees.
+        ratings: Errors that people marked, if known.
+        agreement: How often these meet words that metrics did not match.
     """
 
     evaluator: Evaluator
@@ -150,6 +155,8 @@ class Collected:
     depths: np.ndarray | None
     words: WordTable
     tagged: WordTable | None
+    ratings: Ratings | None = None
+    agreement: ErrorAgreement | None = None
 
     @property
     def docs(self) -> list[str] | None:
@@ -206,6 +213,7 @@ def collect(
     names: Sequence[str] | None = None,
     size: int = CHUNK,
     progress: Callable[[int], object] = lambda count: None,
+    ratings: Ratings | None = None,
 ) -> Collected:
     """Evaluate a corpus and collect the data of the report.
 
@@ -215,6 +223,7 @@ def collect(
         names: Names of the systems on the page; None: those of the corpus.
         size: Number of segments per chunk.
         progress: Called with the number of segments of each chunk when it is done.
+        ratings: Errors that people marked in the outputs; their scores become human scores.
 
     Returns:
         The data.
@@ -238,7 +247,8 @@ def collect(
     unexplained: set[str] = set()
     depths: list[np.ndarray] = []
     words, tagged, tokenize = WordTable(), WordTable(), _tokenizer(evaluator)
-    for segments in corpus.chunks(min(size, CHUNK)):
+    agreement = None if ratings is None else ErrorAgreement(list(ratings.spans.values()))
+    for segments in _chunks(evaluator, corpus, min(size, CHUNK)):
         texts = evaluator.prepare(segments)
         statistics.append(evaluator.evaluate(segments, texts))
         for name in evaluator.metrics:
@@ -249,6 +259,10 @@ def collect(
             members = len(explained) // max(count, 1)  # of each system in turn
             for place, matches in enumerate(explained):
                 found = matches.explanation
+                if agreement is not None:
+                    system = place // members
+                    own = texts.lines(system)
+                    agreement.add(matches.name, found, system, own, segments.number(0))
                 if found.items is None or (skip_characters and found.characters):
                     continue
                 if found.partners:  # each word has a partner of its own: nothing to count together
@@ -267,10 +281,13 @@ def collect(
             lines += texts.lines(number)
         parts.append(segments)
         progress(len(segments))
+    whole = Segments.concat(parts)
+    if ratings is not None:
+        whole = replace(whole, human={**whole.human, **ratings.scores})
     return Collected(
         evaluator,
         list(names or corpus.systems),
-        Segments.concat(parts),
+        whole,
         shown[:count],
         shown[count:],
         Statistics.concat(statistics),
@@ -278,7 +295,23 @@ def collect(
         np.concatenate(depths) if depths else None,
         words,
         tagged if tagged else None,
+        ratings,
+        agreement,
     )
+
+
+def stored_scores_alone(evaluator: Evaluator) -> bool:
+    """Return whether all metrics are scores of other tools, which read no text."""
+    return all(isinstance(metric.reads, StoredInput) for metric in evaluator.metrics.values())
+
+
+def _chunks(evaluator: Evaluator, corpus: Corpus | Segments, size: int) -> Iterator[Segments]:
+    """Iterate over the chunks of a corpus; scores of other tools need no reference."""
+    if not stored_scores_alone(evaluator) or not isinstance(corpus, Segments):
+        yield from corpus.chunks(size)
+        return
+    for start in range(0, len(corpus), size):
+        yield corpus[start : start + size]
 
 
 def _tokenizer(evaluator: Evaluator) -> str:

@@ -103,9 +103,9 @@ def buckets(collected: Collected) -> list[dict[str, Any]]:
         For each partition its title, unit, labels of buckets, number of outputs, scores, and the
         bucket of each segment.
     """
-    first = [next(filter(None, row)) for row in zip(*collected.refs, strict=True)]
+    first = [next(filter(None, row), "") for row in zip(*collected.refs, strict=True)]
     lengths = np.array([len(text.split()) for text in first])
-    partitions = [_by_edges("reference length", "words", lengths, _LENGTHS)]
+    partitions = [_by_edges("reference length", "words", lengths, _LENGTHS)] if any(first) else []
     if collected.depths is not None:
         partitions.append(
             _by_edges("tree depth of the reference", "levels", collected.depths, _DEPTHS)

@@ -36,6 +36,7 @@ REPORT = (
     "trees.js",
     "alignment.js",
     "waterfall.js",
+    "errors.js",
     "zoom.js",
     "start.js",
 )

@@ -1,6 +1,6 @@
 // Segments: filters and order in one list, drawn by window; words that differ are marked.
 const rows = { order: new Uint32Array(0) };
-const rowHeight = () => 17 + 25 * ((alone() ? 2 : 3) + (meta.sourceTexts ? 1 : 0));
+const rowHeight = () => 17 + 25 * Math.max(alone() ? 2 : 3, (alone() ? 1 : 2) + (meta.refTexts.length ? 1 : 0) + (meta.sourceTexts ? 1 : 0));
 
 async function passes() {
   const pass = new Uint8Array(meta.n).fill(1);
@@ -21,7 +21,7 @@ async function passes() {
     for (let i = 0; i < pass.length; i++) if (!held[i]) pass[i] = 0;
   }
   if (state.q) {
-    const streams = [...meta.refTexts, ...meta.hypTexts, ...(meta.sourceTexts ? [meta.sourceTexts] : [])], wanted = state.q.toLowerCase(), each = meta.refs[0].each;
+    const streams = [...meta.refTexts, ...meta.hypTexts, ...(meta.sourceTexts ? [meta.sourceTexts] : [])], wanted = state.q.toLowerCase(), each = meta.hyps[0].each;
     for (let k = 0; k < streams[0].blocks.length; k++) {
       const first = k * each, last = Math.min(meta.n, first + each);
       let some = false;
@@ -107,7 +107,7 @@ function extraColumns() {
 const sortedBy = (k) => (/^[abd]$/.test(state.sort) ? k === state.m : Number(state.sort.slice(1)) === k && state.sort !== '0');
 function drawHeads() {
   const extra = extraColumns(), head = (k, name) => make('button', { type: 'button', class: 'head' + (sortedBy(k) ? ' on' : ''), 'data-column': k, title: `Sort by ${meta.columns[k].name}${alone() ? '' : ', A − B'}`, onclick: () => set(sortedBy(k) ? { up: state.up ? 0 : 1 } : { sort: (alone() ? 'a' : 'd') + k }) }, name, sortedBy(k) ? (state.up ? ' ↑' : ' ↓') : '');
-  fill($('heads'), head(state.m, metricOf(state.m).name), extra.map((k) => head(k, meta.columns[k].name)), make('span', {}, [meta.sourceTexts ? 'Source, reference' : 'Reference', ', A', alone() ? '' : ', B'].join('')));
+  fill($('heads'), head(state.m, metricOf(state.m).name), extra.map((k) => head(k, meta.columns[k].name)), make('span', {}, meta.texts ? [...(meta.sourceTexts ? ['source'] : []), ...(meta.refTexts.length ? ['reference'] : []), 'A', ...(alone() ? [] : ['B'])].join(', ').replace(/^./, (letter) => letter.toUpperCase()) : ''));
   for (const box of [$('heads'), $('space')]) box.style.setProperty('--extra', extra.length ? `repeat(${extra.length}, 74px)` : '');
 }
 
@@ -127,7 +127,7 @@ async function drawRows() {
     const row = make('div', { class: 'row' + (i === state.seg ? ' on' : ''), role: 'option', 'aria-selected': String(i === state.seg), 'data-segment': i, id: 'row-' + i, onclick: () => set({ seg: i }) },
       make('div', { class: 'figures' }, make('b', {}, String(i + 1)), alone() ? null : make('span', { class: sideOf(sa[i] - sb[i], m) }, show(Math.fround(sa[i] - sb[i]), m, true)), make('span', {}, make('b', { class: 'tag a' }, 'A'), ' ' + show(sa[i], m)), alone() ? null : make('span', {}, make('b', { class: 'tag b' }, 'B'), ' ' + show(sb[i], m))),
       extra.map((c, at) => figuresOf(meta.columns[c], more[at][0][i], more[at][1][i])),
-      make('div', { class: 'lines' }, source ? make('p', { class: 'quiet source', dir: 'auto' }, clip(source[k - first])) : null, make('p', { class: 'quiet', dir: 'auto' }, clip(reference)), make('p', { dir: 'auto' }, wordsA), alone() ? null : make('p', { dir: 'auto' }, wordsB)));
+      make('div', { class: 'lines' }, source ? make('p', { class: 'quiet source', dir: 'auto' }, clip(source[k - first])) : null, meta.refTexts.length ? make('p', { class: 'quiet', dir: 'auto' }, clip(reference)) : null, make('p', { dir: 'auto' }, wordsA), alone() ? null : make('p', { dir: 'auto' }, wordsB)));
     row.style.top = k * HEIGHT + 'px';
     row.style.height = HEIGHT + 'px';
     made.push(row);

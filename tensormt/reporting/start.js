@@ -14,6 +14,7 @@ async function start() {
   meta.refTexts = meta.refs.map(textsOf);
   meta.hypTexts = meta.hyps.map(textsOf);
   meta.sourceTexts = meta.sources && textsOf(meta.sources);
+  meta.errorTexts = meta.errors && meta.errors.map(textsOf);
   meta.docTexts = meta.docs && textsOf(meta.docs);
   meta.bucketsRead = meta.buckets.map((way) => (way.missed ?? [way.index]).map((column) => once(() => readArray(column))));
   meta.stepsRead = meta.items.map((group) => once(() => readArray(group.steps)));
@@ -23,13 +24,14 @@ async function start() {
   setTheme();
   $('title').textContent = meta.title;
   const many = (count, word) => `${whole(count)} ${word}${count === 1 ? '' : 's'}`;
-  $('facts').textContent = [many(meta.n, 'segment'), many(meta.systems.length, 'system'), many(meta.refs.length, 'reference'), many(meta.metrics.length, 'metric'), ...(lacking() ? [many(lacking(), 'output') + ' missing and left out'] : [])].join(' · ');
+  $('facts').textContent = [many(meta.n, 'segment'), many(meta.systems.length, 'system'), ...(meta.refs.length ? [many(meta.refs.length, 'reference')] : []), many(meta.metrics.length, 'metric'), ...(lacking() ? [many(lacking(), 'output') + ' missing and left out'] : [])].join(' · ');
   $('footer').textContent = `Made by tensormt ${meta.version}. This file loads nothing from elsewhere.`;
   $('metric').addEventListener('change', (event) => set({ m: Number(event.target.value), lo: null, hi: null }));
   for (const key of ['a', 'b']) $(key).addEventListener('change', (event) => set({ [key]: Number(event.target.value), lo: null, hi: null }));
   $('swap').addEventListener('click', () => set({ a: state.b, b: state.a, lo: null, hi: null }));
   $('theme').addEventListener('click', () => set({ theme: document.documentElement.dataset.theme === 'dark' ? 'light' : 'dark' }));
   $('differences-panel').querySelector('h2').textContent = alone() ? 'Segment scores' : 'Where they differ';
+  $('search').parentElement.hidden = !meta.texts;
   startSegments();
   lightUp($('texts'));
   lightUp($('trees'));
@@ -58,6 +60,7 @@ async function start() {
   drawItems();
   drawSort();
   drawMetrics();
+  drawAgreement();
   await Promise.all([drawHistogram(), arrange()]);
   if (state.seg < 0 && rows.order.length) state.seg = rows.order[0];
   drawRows();

@@ -30,7 +30,7 @@ function shownView() {
 }
 
 async function drawSegment() {
-  if (state.seg < 0) { $('trees-panel').hidden = true; return; }
+  if (state.seg < 0 || !meta.texts) { $('trees-panel').hidden = true; return; }
   $('trees-panel').hidden = false;
   const segment = state.seg, found = await readCard(segment), m = metricOf(state.m);
   const doc = meta.docTexts ? await meta.docTexts.at(segment) : null, [sa, sb] = await Promise.all([scores(state.m, state.a), scores(state.m, state.b)]);
@@ -46,6 +46,7 @@ async function drawSegment() {
   drawSegmentBar(present, shown);
   drawTexts(lines, shown);
   if (source) $('texts').prepend(make('p', { dir: 'auto', id: 'source' }, make('b', { class: 'tag' }, 'Source'), ' ', source.length > 4000 ? source.slice(0, 4000) + '…' : source));
+  await drawErrors(segment, lines, shown);
   if (judged.length) $('texts').append(make('p', { class: 'note', id: 'judged' }, 'Human scores: ', judged.join('; '), '.'));
   if (!card) {
     fill($('trees'), make('p', { class: 'note' }, `Trees were kept for the ${whole(meta.drawn.segments.n)} segments with the largest differences; make the report with --trees-for all to have them all.`));
@@ -133,9 +134,12 @@ function refShown(present, part) {
 }
 
 // the text above: tokens coloured by the longest n-gram that they are part of and the chosen metric counts
-function drawTexts(lines, shown) {
+function textView(shown) {
   const grams = card ? viewsOf(state.m).filter((k) => !onTrees(k)) : [], tokens = grams.filter((k) => meta.views[k].kind === 'n-gram');
-  const chosen = [shown, ...tokens, ...grams].find((k) => grams.includes(k));
+  return [shown, ...tokens, ...grams].find((k) => grams.includes(k));
+}
+function drawTexts(lines, shown) {
+  const chosen = textView(shown);
   if (chosen === undefined) return fill($('texts'), lines.map(([name, stream, text]) => textLine(name, stream, text === null ? absent() : text.length > 4000 ? text.slice(0, 4000) + '…' : text)));
   (meta.views[chosen].kind === 'character' ? drawLetters : drawTokens)(lines, partOf(chosen), meta.views[chosen]);
 }

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tensormt.command.main import main
-from tensormt.data.score_columns import read_column
+from tensormt.data.score_columns import read_column, read_systems
 from tensormt.errors import TensorMTError
 
 SYSTEMS = {"out/a.txt": ["a.txt", "a"], "out/b.txt": ["b.txt", "b"]}
@@ -116,3 +116,16 @@ def test_the_commands(tmp_path, capsys):
     ):
         assert main(["score", *inputs, *wrong]) == 2
         assert message in capsys.readouterr().err
+
+
+def test_all_systems_of_files(tmp_path):
+    both = tmp_path / "both.seg.score"
+    both.write_text("A\t1\nA\t2\nB\t3\nB\tNone\n")
+    found = read_systems([both], "COMET")
+    assert [row.tolist()[:1] for row in found.values()] == [[1.0], [3.0]]
+    assert list(found) == ["A", "B"]
+    (tmp_path / "one.txt").write_text("1\n2\n")
+    (tmp_path / "two.txt").write_text("1\n")
+    assert list(read_systems([tmp_path / "one.txt"], "m")) == ["one"]
+    with pytest.raises(TensorMTError, match="m of two has 1 scores, m of one has 2"):
+        read_systems([tmp_path / "one.txt", tmp_path / "two.txt"], "m")

@@ -96,7 +96,7 @@ def test_rows_and_columns_choose_what_is_shown(open_report, path):
     page = open_report(path)
     rows = meta_evaluate(SETS[:1], CONFIG)
     page.locator("#correlation-table tbody tr").filter(has_text="fair").locator("td").first.click()
-    page.wait_for_function("document.getElementById('metric').value === '2'")
+    page.wait_for_function("() => document.getElementById('metric').value === '2'")
     page.click("#correlation-table [data-way='3']")
     page.wait_for_selector("#way")
     name = page.locator("#way option:checked").inner_text()

@@ -111,7 +111,7 @@ def test_zoom_pan_and_scrolling_together(opened):
     sizes = frames(page, "t.querySelector('svg').viewBox.baseVal.width")
     assert np.allclose(np.divide(widths, sizes), 0.62, atol=0.01)  # legible: it scrolls instead
     page.click("#zoom-in")
-    page.wait_for_function("document.getElementById('zoom').textContent === '78 %'")
+    page.wait_for_function("() => document.getElementById('zoom').textContent === '78 %'")
     wider = frames(page, "t.querySelector('svg').getBoundingClientRect().width")
     assert np.allclose(np.divide(wider, widths), 1.25, atol=0.02)
     page.eval_on_selector("#trees .tree", "t => { t.scrollLeft = 1e6; }")
@@ -133,7 +133,7 @@ def test_zoom_pan_and_scrolling_together(opened):
     page.keyboard.down("Control")
     page.mouse.wheel(0, 240)
     page.keyboard.up("Control")
-    page.wait_for_function("document.getElementById('zoom').textContent === '39 %'")
+    page.wait_for_function("() => document.getElementById('zoom').textContent === '39 %'")
     page.click("#zoom-fit")
     page.wait_for_function("location.hash.includes('zoom=-1')")
     assert all(frames(page, "t.scrollWidth <= t.clientWidth"))
@@ -192,7 +192,7 @@ def test_human_scores_and_scores_of_other_tools_are_columns(opened, data):
     cells = page.locator(f"#row-{first} .extra").nth(0).locator("span").all_text_contents()
     assert cells[1] == f"{human[0][first]:.2f}"
     page.click(f"#row-{first}")
-    page.wait_for_function("document.getElementById('judged')")
+    page.wait_for_function("() => document.getElementById('judged')")
     assert f"adequacy <b> A {human[0][first]:.2f}" in page.inner_text("#judged")
 
 
@@ -264,7 +264,7 @@ def test_documents_can_be_told_apart(opened):
     for width in (1400, 420):
         page = opened(viewport={"width": width, "height": 800})
         page.select_option("#way", label="document")
-        page.wait_for_function("document.querySelectorAll('.bucket').length === 4")
+        page.wait_for_function("() => document.querySelectorAll('.bucket').length === 4")
         names = page.locator(".bucket > text:first-of-type").evaluate_all(
             "all => all.map(t => t.firstChild.data)"
         )

@@ -59,7 +59,7 @@ def test_heading_colouring_and_waterfall_speak_of_the_chosen_metric(open_report,
     assert "compares tokens: these trees show no matches" in page.inner_text("#trees")
     # matches of another metric are a choice of that metric
     page.select_option("#view", label=f"{MEAN}: HWCM-2 F1")
-    page.wait_for_function("document.getElementById('metric').value === '0'")
+    page.wait_for_function("() => document.getElementById('metric').value === '0'")
     assert f"{MEAN} A" in page.inner_text("#which")
     assert page.inner_text("#waterfall h3").startswith(f"What each match adds to {MEAN}")
     assert page.locator("#trees .node.root").count() > 0

@@ -8,6 +8,8 @@ import torch
 from reporting.page_samples import DOCS, HYPS, REFS, TREES, read_page
 
 import tensormt as tm
+from tensormt.data.error_spans import Ratings
+from tensormt.errors import TensorMTError
 from tensormt.reporting.build import most_different_segments
 from tensormt.reporting.overview import json_number
 
@@ -119,3 +121,13 @@ def test_names_that_cannot_be_written_are_shown_with_a_mark(tmp_path):
     options = {"docs": [odd, "b"], "title": odd}
     path = tm.report({odd: texts, "B": texts}, [texts], ["bleu"], tmp_path / "r.html", **options)
     assert "<title>a?</title>" in path.read_text(encoding="utf-8")
+
+
+def test_references_are_left_out_for_stored_scores_alone(tmp_path):
+    hyps, path = {"A": ["a b", "c"]}, tmp_path / "page.html"
+    stored = tm.Scores("COMET", [0.5, 0.7])
+    assert read_page(tm.report(hyps, None, [stored], path)).meta["refs"] == []
+    with pytest.raises(TensorMTError, match="only scores of other tools"):
+        tm.report(hyps, None, ["bleu", stored], path)
+    with pytest.raises(TensorMTError, match="ratings of B, the outputs are those of A"):
+        tm.report(hyps, [["a", "c"]], ["bleu"], path, ratings=Ratings({"B": [[], []]}, {}))
