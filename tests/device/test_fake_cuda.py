@@ -77,6 +77,17 @@ def test_operations_and_memory():
         assert (cuda.memory, cuda.peak) == (8_000, 16_000)
 
 
+def test_traffic_and_arithmetic():
+    with FakeCuda() as cuda:
+        left, right = (torch.ones(shape, device="cuda") for shape in ((2, 3), (3, 5)))
+        cuda.clear()
+        left.expand(4, 2, 3).sum()  # stored once, read once
+        assert (cuda.traffic, cuda.flops) == (6 * 4 + 4, 0)
+        cuda.clear()
+        _ = left @ right
+    assert (cuda.traffic, cuda.flops) == ((6 + 15 + 10) * 4, 2 * 2 * 3 * 5)
+
+
 def test_inplace_operations_on_views():
     with FakeCuda():
         there = torch.zeros(4, 4, dtype=torch.int64, device="cuda")
