@@ -105,10 +105,6 @@ def report(
     if not isinstance(hyps, Mapping) or not hyps:
         raise TensorMTError("hyps is {system: list of segments}: give at least one system")
     lines = {str(name): as_lines(own, f"hyps[{name!r}]") for name, own in hyps.items()}
-    if refs is None and not all(isinstance(metric, Scores) for metric in metrics):
-        raise TensorMTError(
-            "refs is None: only scores of other tools (tm.Scores) need no reference"
-        )
     none: list[str | None] = [None] * len(next(iter(lines.values())))
     streams = [none] if refs is None else as_streams(refs)
     segments = Segments(lines, streams, None if docs is None else as_names(docs, "docs"))

@@ -125,7 +125,7 @@ def test_names_that_cannot_be_written_are_shown_with_a_mark(tmp_path):
 
 def test_references_are_left_out_for_stored_scores_alone(tmp_path):
     hyps, path = {"A": ["a b", "c"]}, tmp_path / "page.html"
-    stored = tm.Scores("COMET", [0.5, 0.7])
+    stored = tm.Scores("COMET", {"A": [0.5, 0.7]})
     assert read_page(tm.report(hyps, None, [stored], path)).meta["refs"] == []
     with pytest.raises(TensorMTError, match="only scores of other tools"):
         tm.report(hyps, None, ["bleu", stored], path)
