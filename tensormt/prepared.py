@@ -239,6 +239,8 @@ class PreparedTexts:
         return self._once("given", self._read_given_trees)
 
     def _read_given_trees(self) -> list[TreeBatch]:
+        from tensormt.trees.batch import TreeBatch
+
         if isinstance(self.trees, TreesAsText):
             first = self.segments.number(0) + 1 if len(self.segments) else 1
             given = self.trees.streams(self.segments.streams, first)
