@@ -60,7 +60,8 @@ def test_a_terminal_without_a_width():
     with os.fdopen(theirs, "w") as stream, Progress(40, "read", "lines", stream=stream) as bar:
         bar(3)
         bar(0, "12 texts parsed")
-    assert "3/40" in written(ours)
+    drawn = written(ours)
+    assert "3/40" in drawn
     assert "12 texts parsed" in drawn
 
 
