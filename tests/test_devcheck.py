@@ -51,6 +51,7 @@ BUDGETS = {
     "HWCM": (200, 10),
     "TKM": (250, 10),
     "BLEU from text": (120, 10),
+    "NIST from text": (300, 10),
     "chrF from text": (250, 10),
     "KING, 1,023 sets": (200, 10),
 }

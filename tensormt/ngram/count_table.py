@@ -17,7 +17,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from tensormt.kernels.backend import argsort, nonzero, runs, search, sort, take
+from tensormt.kernels.backend import argsort, count_values, nonzero, runs, search, sort, take
 from tensormt.kernels.sorted_index import SortedIndex
 
 _TOP = 255
@@ -44,6 +44,35 @@ class CountTable:
         ordered = sort(keys)
         starts, counts = runs(ordered)
         return cls.table(take(ordered, starts), counts)
+
+    @classmethod
+    def of_rows(cls, keys: Tensor, real: Tensor) -> list[CountTable]:
+        """Count those keys of each row of a table, int64 [N,n], that are real, bool [N,n].
+
+        One sort and three host synchronisations for all rows, for devices.
+        """
+        number, size = keys.shape
+        if not size:
+            return [cls.none(keys.device)] * number
+        last = torch.iinfo(torch.int64).max  # what is not real comes last in its row
+        ordered = torch.sort(keys.masked_fill(~real, last), dim=1).values
+        fresh = torch.ones_like(real)
+        torch.ne(ordered[:, 1:], ordered[:, :-1], out=fresh[:, 1:])
+        edges = nonzero(fresh)
+        kinds = take(ordered.view(-1), edges)
+        counts = torch.diff(edges, append=edges.new_full((1,), number * size))
+        row, known = edges // size, kinds != last
+        large = nonzero((counts >= _TOP) & known)
+        groups = (row, torch.where(known, row, number), take(row, large))
+        numbers = torch.stack([count_values(group, number + 1) for group in groups]).tolist()
+        short = counts.clamp_max(_TOP).to(torch.uint8)
+        large_keys, large_counts = take(kinds, large), take(counts, large)
+        found, start, first = [], 0, 0
+        for every, own, more in list(zip(*numbers, strict=True))[:number]:
+            some, few = slice(start, start + own), slice(first, first + more)
+            found.append(cls(kinds[some], short[some], large_keys[few], large_counts[few]))
+            start, first = start + every, first + more
+        return found
 
     @classmethod
     def table(cls, keys: Tensor, counts: Tensor) -> CountTable:

@@ -23,9 +23,9 @@ from torch import Tensor
 
 from tensormt.data.tensor_files import load_tensors, save_tensors
 from tensormt.errors import TensorMTError
-from tensormt.kernels.backend import runs, search, take
+from tensormt.kernels.backend import on_cpu, runs, search, take
 from tensormt.ngram.count_table import CountTable, histogram
-from tensormt.ngram.keys import orders
+from tensormt.ngram.keys import orders, rows
 from tensormt.options import describe
 from tensormt.text.tokens import TokenBatch
 from tensormt.validation import file_name, integer, list_of, validate
@@ -41,10 +41,18 @@ class Frequencies:
     def __init__(self, max_order: int = 5) -> None:
         self.max_order = max_order
         self.words = 0
+        self.complete = False  # whether all references that are scored are known to be counted
         self.kind: tuple[str, bool] | None = None
         self._tables_by_order: list[CountTable] = []
         self._waiting: list[list[Tensor]] = [[] for _ in range(max_order)]
         self._ranks: dict[int, tuple[Tensor, Tensor]] = {}
+
+    @classmethod
+    def of_references(cls, refs: Sequence[TokenBatch], max_order: int) -> Frequencies:
+        """Count all references that are scored with these counts."""
+        new = cls(max_order).add(refs)
+        new.complete = True
+        return new
 
     @validate(refs=list_of(TokenBatch, "a batch of TokenBatch.from_text(lines)"))
     def add(self, refs: Sequence[TokenBatch]) -> Frequencies:
@@ -52,11 +60,21 @@ class Frequencies:
         for stream in refs:
             self._agree((stream.tokenize, stream.lowercase))
             self.words += stream.tokens.shape[0]
+        if refs and not on_cpu(refs[0].tokens):
+            self._take(CountTable.of_rows(*rows(TokenBatch.concat(refs), self.max_order)))
+            return self
         for stream in refs:
             for order, (key, _) in enumerate(orders(stream, self.max_order)):
                 self._waiting[order].append(key)
         self._settle(always=False)
         return self
+
+    def _take(self, tables: list[CountTable]) -> None:
+        """Add the counts of each order."""
+        if self._tables_by_order:
+            pairs = zip(self._tables_by_order, tables, strict=True)
+            tables = [own.plus(more.to(own.keys.device)) for own, more in pairs]
+        self._tables_by_order, self._ranks = tables, {}
 
     def merge(self, other: Frequencies) -> Frequencies:
         """Add the counts of another part of the test set, counted elsewhere."""
@@ -71,9 +89,7 @@ class Frequencies:
             self._agree(other.kind)
         self.words += other.words
         self._settle(always=True)
-        pairs = zip(self._tables_by_order, other.tables_by_order[: self.max_order], strict=True)
-        self._tables_by_order = [own.plus(more.to(own.keys.device)) for own, more in pairs]
-        self._ranks = {}
+        self._take(other.tables_by_order[: self.max_order])
         return self
 
     @property

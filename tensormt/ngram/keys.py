@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from tensormt.kernels.backend import less, nonzero, owners, ranges, repeat
+from tensormt.kernels.backend import copies, less, nonzero, owners, ranges, repeat
 from tensormt.kernels.counts import Keys
 from tensormt.kernels.matches import Occurrences
 from tensormt.text.tokens import TokenBatch
@@ -41,6 +41,21 @@ def orders(batch: TokenBatch, max_order: int) -> Iterator[tuple[Tensor, Tensor]]
             key = longer(key[:-1], words[order - 1 :])
         start = nonzero(less(end[: key.shape[0]], 1 - order))
         yield key.index_select(0, start), start
+
+
+def rows(batch: TokenBatch, max_order: int) -> tuple[Tensor, Tensor]:
+    """The n-grams that start at each of n tokens, a row an order, without host synchronisation.
+
+    Their keys, int64 [N,n], and which of them do not go beyond their segment, bool [N,n].
+    """
+    size = batch.tokens.shape[0]
+    words = torch.nn.functional.pad(batch.hashes, (0, max_order))
+    keys = [words[:size]]
+    for order in range(1, max_order):
+        keys.append(longer(keys[-1], words[order : order + size]))
+    end = copies(batch.lengths.cumsum(0), batch.lengths, size)
+    left = end - torch.arange(size, device=batch.device)
+    return torch.stack(keys), left > torch.arange(max_order, device=batch.device)[:, None]
 
 
 def ngrams(batch: TokenBatch, max_order: int) -> Keys:

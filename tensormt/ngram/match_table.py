@@ -6,8 +6,8 @@ the n-gram at each place its rank among equal ones and its count in every refere
 
     sums of values over clipped matches   [b,N], or of all prefixes [b,T+1,N]
 
-`places` are where values are computed: from text only the places that a reference holds (their
-number depends on the data, one host sync an order), from ids all of them (no sync). An n-gram is a
+`places` are where values are computed: from text on a CPU only the places that a reference holds,
+from ids and on devices all of them, since their number needs no host sync then. An n-gram is a
 clipped match when its rank is below its largest count in a reference; rank and count do not change
 when the hypothesis goes on, so the statistics of prefixes are cumulative sums.
 """
@@ -115,6 +115,7 @@ class MatchTable:
     refs: ReferenceStats
     hashes: Callable[[], Tensor]  # content hashes of the hypotheses' tokens, int64 [T,b]
     by_shape: bool = False  # sizes come from shapes alone: no host sync
+    from_text: bool = False
     prefixes: bool = False
     kept: dict[str, Any] = field(default_factory=dict)
 
@@ -202,6 +203,16 @@ class MatchTable:
             sums.append(running_sum(pad(value, (0, 0, first, width - first - value.shape[0]))))
         return torch.stack(sums, -1).transpose(0, 1)
 
+    def _lacks(self, counts: list[Tensor]) -> bool:
+        """Whether an n-gram that a reference holds has no count. One host synchronisation."""
+        found = []
+        for here, count in zip(self.places, counts, strict=True):
+            lacking = count == 0
+            if here.cells is None:
+                lacking &= here.pick(here.order.held)
+            found.append(lacking.any())
+        return bool(torch.stack(found).any())
+
     def counted(self, table: Frequencies) -> list[Tensor]:
         """How often the n-gram at each place stands in the whole test set, int64 [m] an order.
 
@@ -217,7 +228,7 @@ class MatchTable:
                 keys = longer(keys[:size], words[(number - 1) * columns :])
             key = keys if here.cells is None else keys.index_select(0, here.cells)
             counts.append(table.of(number, key))
-        if not self.by_shape and bool(torch.stack([(c == 0).any() for c in counts]).any()):
+        if self.from_text and not table.complete and self._lacks(counts):
             raise TensorMTError(
                 "the references hold an n-gram that the counts of the test set lack: "
                 "fit the metric on all references that it is to score"

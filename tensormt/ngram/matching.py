@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from tensormt.errors import SegmentError
-from tensormt.kernels.backend import nonzero
+from tensormt.kernels.backend import nonzero, on_cpu
 from tensormt.kernels.counts import occurrences
 from tensormt.kernels.length_buckets import columns, parts, tailed
 from tensormt.kernels.ngrams import LONGEST, Order, compare
@@ -59,7 +59,8 @@ def matches(
             own = columns(tokens, starts, lengths, 0, longest=size)
             found = compare(own, refs.columns(rows, size), max_order)
         hashes = partial(_hashes, hyp, starts, lengths, found[0].rank.shape[0])
-        yield rows, MatchTable(found, lengths, _Rows(refs, rows), hashes)
+        by_shape = not on_cpu(lengths)
+        yield rows, MatchTable(found, lengths, _Rows(refs, rows), hashes, by_shape, from_text=True)
 
 
 def _affordable(

@@ -133,7 +133,8 @@ class References(Sequence[TokenBatch]):
     def frequencies(self, max_order: int) -> Frequencies:
         """The n-gram counts of these references as a whole test set."""
         if max_order not in self._frequencies:
-            self._frequencies[max_order] = Frequencies(max_order).add(self.streams)
+            counts = Frequencies.of_references(self.streams, max_order)
+            self._frequencies[max_order] = counts
         return self._frequencies[max_order]
 
     @property

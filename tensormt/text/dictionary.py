@@ -8,7 +8,7 @@ vocabulary. Batches are compared by the content hashes, which depend on the stri
 from __future__ import annotations
 
 import string
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -115,6 +115,24 @@ class Dictionary:
     def hashes(self) -> Tensor:
         """Content hashes, int64 [n]: equal strings have equal hashes in all dictionaries."""
         return hashing.of_strings(*string_buffers(self.array))
+
+    def hashes_on(self, device: torch.device) -> Tensor:
+        """Return `hashes` on a device, to which they are copied once."""
+        return self._on(device, "hashes", lambda: self.hashes)
+
+    def lowered_on(self, device: torch.device) -> tuple[Tensor, Dictionary]:
+        """Return `lowered` with the ids, int32 [n], on a device, to which they are copied once."""
+        new, lower = self.lowered
+        return self._on(device, "lowered", lambda: new.to(torch.int32)), lower
+
+    def _on(self, device: torch.device, name: str, make: Callable[[], Tensor]) -> Tensor:
+        if (device, name) not in self._copies:
+            self._copies[device, name] = make().to(device)
+        return self._copies[device, name]
+
+    @cached_property
+    def _copies(self) -> dict[tuple[torch.device, str], Tensor]:
+        return {}
 
     @cached_property
     def lowered(self) -> tuple[Tensor, Dictionary]:

@@ -58,8 +58,8 @@ class TokenArrays(NamedTuple):
     def lower(self) -> TokenArrays:
         """Return the same segments with every type in lower case."""
         assert self.dictionary is not None
-        new, lowered = self.dictionary.lowered
-        return self.renamed(new, lowered)
+        new, lowered = self.dictionary.lowered_on(self.tokens.device)
+        return TokenArrays(new.index_select(0, self.tokens), self.lengths, lowered)
 
     def renamed(self, numbers: Tensor, dictionary: Dictionary) -> TokenArrays:
         """Return the same tokens with ids of another dictionary; numbers[k]: what id k becomes."""

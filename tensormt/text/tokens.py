@@ -237,7 +237,7 @@ class TokenBatch:
             from tensormt.kernels.backend import mix
 
             return mix(self.tokens)
-        return self.dictionary.hashes.to(self.device).index_select(0, self.tokens)
+        return self.dictionary.hashes_on(self.device).index_select(0, self.tokens)
 
     @property
     def lowered(self) -> TokenBatch:

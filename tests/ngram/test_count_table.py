@@ -4,6 +4,7 @@ from collections import Counter
 
 import pytest
 import torch
+from fake_cuda import FakeCuda, to_host
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -71,3 +72,30 @@ def test_more_than_a_million_ngrams():
         assert torch.equal(keys, once.tables[order][0])
         extra = torch.isin(keys, Frequencies(3).add([one]).tables[order][0]).to(torch.int64)
         assert torch.equal(counts, 2 * once.tables[order][1] + 2 * extra)
+
+
+@given(st.lists(blocks, min_size=1, max_size=3))
+def test_tallies_of_rows(parts):
+    """Rows that are counted by one sort have the tallies of each row alone."""
+    rows = [[k for k, n in counted(part).items() for _ in range(n)] for part in parts]
+    size = max(map(len, rows))
+    table = torch.tensor([[*row, *[7] * (size - len(row))] for row in rows], dtype=torch.int64)
+    real = torch.tensor([[k < len(row) for k in range(size)] for row in rows], dtype=torch.bool)
+    found = CountTable.of_rows(table.view(len(rows), size), real.view(len(rows), size))
+    for own, part in zip(found, map(counted, parts), strict=True):
+        assert dict(zip(own.keys.tolist(), own.full_counts.tolist(), strict=True)) == part
+        assert own.keys.tolist() == sorted(part)
+
+
+def test_counts_of_a_device():
+    """The tables of the CPU, from references in one piece or in several."""
+    lines = [["a b a b a", "", "c a b"] * 90, ["a b", "b", "a b a b a b c"] * 90]
+    streams = TokenBatch.from_texts(lines)
+    expected = Frequencies(4).add(streams).tables
+    with FakeCuda():
+        there = TokenBatch.send(streams, "cuda")
+        pieces = [Frequencies(4).add(there), Frequencies(4).add(there[:1]).add(there[1:])]
+        found = [[[to_host(part) for part in own] for own in one.tables] for one in pieces]
+    for tables in found:
+        for own, other in zip(tables, expected, strict=True):
+            assert all(torch.equal(a, b) for a, b in zip(own, other, strict=True))

@@ -8,8 +8,10 @@ import pytest
 import torch
 from fake_cuda import DeviceTensor, FakeCuda, to_host
 
+from tensormt.errors import TensorMTError
 from tensormt.ngram import BLEU, BM, BMA, NIST, NM
 from tensormt.ngram.base import NgramMetric
+from tensormt.ngram.frequencies import Frequencies
 from tensormt.ngram.reference_overlap import match_shares, reference_shares
 from tensormt.ngram.references import References
 from tensormt.text.tokens import TokenBatch
@@ -60,6 +62,27 @@ def test_a_default_device_changes_nothing(metric: NgramMetric) -> None:
         assert torch.equal(metric(*batches()), expected)
     finally:
         torch.set_default_device(None)
+
+
+def test_counts_that_lack_an_ngram() -> None:
+    """Counts of another test set are an error on a device too."""
+    hyp, refs = batches()
+    counts = Frequencies(5).add([TokenBatch.from_text(["x y"], lowercase=True)])
+    with FakeCuda(), pytest.raises(TensorMTError, match="that the counts of the test set lack"):
+        NIST(counts=counts).statistics(hyp.to("cuda"), [ref.to("cuda") for ref in refs])
+
+
+def test_batches_that_are_sent_together() -> None:
+    """One copy that nobody waits for; the same tokens, with one dictionary."""
+    hyp, refs = batches()
+    with FakeCuda() as cuda:
+        there = TokenBatch.send([hyp, *refs], "cuda")
+        assert [copy.blocks for copy in cuda.copies] == [False]
+        back = [batch.to("cpu").to_tokens() for batch in there]
+        assert TokenBatch.send(there, "cuda:0")[0] is there[0]
+    assert back == [batch.to_tokens() for batch in (hyp, *refs)]
+    assert len({id(batch.dictionary) for batch in there}) == 1
+    assert TokenBatch.send([hyp], "cpu")[0] is hyp
 
 
 def test_references_move() -> None:
