@@ -8,7 +8,8 @@ batch at once.
 
 Items have integer weights: a pair counts as often as the product of both weights, so an item of
 weight 0 is ignored. A bootstrap resample is a row of weights, and no item is paired with a copy of
-itself. On a CPU, long rows without weights are passed to scipy, which is faster for them.
+itself. On a CPU, many items in long rows without weights are passed to scipy, which is faster for
+them.
 """
 
 import torch
@@ -16,8 +17,9 @@ from torch import Tensor
 
 from tensormt.kernels.backend import on_cpu
 
-# Number of items per row from which scipy is faster.
-LONG = 1000
+# Number of items per row from which scipy is faster, and of all rows from which that outweighs the
+# second that importing scipy.stats takes.
+LONG, MANY = 1000, 1 << 19
 
 
 def dense(values: Tensor, real: Tensor) -> Tensor:
@@ -59,7 +61,8 @@ def compare_orders(
     first, second: scores [R,N]; weight [R,N]: bool (a mask) or int64 (how often each item counts).
     """
     items = first.shape[-1]
-    if items >= LONG and weight.dtype == torch.bool and on_cpu(first):
+    many = items >= LONG and first.numel() >= MANY
+    if many and weight.dtype == torch.bool and on_cpu(first):
         rows = [_compare_long(*row) for row in zip(first, second, weight, strict=True)]
         discordant, by_first, by_second, both = torch.tensor(rows, dtype=torch.int64).unbind(-1)
         return discordant, by_first, by_second, both

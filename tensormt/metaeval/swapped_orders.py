@@ -23,6 +23,10 @@ from tensormt.metaeval.pairs import FORMULAS, PairCounts
 
 # Number of cells of a matrix that are in memory at a time.
 CELLS = 1 << 22
+# Number of items from which a matrix is computed in blocks of columns.
+_SPLIT = 512
+# Number of items up to which products of ranks are exact in float32.
+_EXACT_RANKS = 2048
 # Statistics of this module.
 STATISTICS = ("spearman", *FORMULAS)
 # Swaps bool [R,G,N] -> the statistic of both metrics, float64 [R] each.
@@ -143,7 +147,8 @@ def _tied(times: Tensor) -> Tensor:
 
 def _blocks(groups: int, items: int, cells: int) -> Iterator[tuple[slice, slice]]:
     """Split the matrices [G,N,N] of all groups into blocks of groups and columns."""
-    width = max(1, min(items, cells // items))
+    # a matrix is symmetric: of several blocks of columns, each needs the rows above its end only
+    width = max(1, min(items if items < _SPLIT else -(-items // 6), cells // items))
     height = max(1, cells // (items * width))
     for row in range(0, groups, height):
         for column in range(0, items, width):
@@ -167,29 +172,37 @@ def _sums_over_pairs(
         The sums for both metrics, of which the second takes what the first gives away; float64
         [R,G] each.
     """
-    # Sums of signs are integers below 2 ** 24, for which float32 is exact.
-    kind = torch.float32 if signs_only else torch.float64
+    # Sums of signs are integers below 2²⁴, for which float32 is exact. So are sums over a column of
+    # twice the differences of ranks, N² at most, with factors of at most 2 for the four signs of a
+    # pair together and 2 for symmetry: 4 N² ≤ 2²⁴ for N ≤ 2,048.
+    items = present.shape[1]
+    exact = signs_only or items <= _EXACT_RANKS
+    kind = torch.float32 if exact else torch.float64
+    factor = 1 if signs_only else 2
     first, second = order.to(kind).tensor_split(2, dim=-1)
-    weights, swaps = weights.to(kind), swap.to(kind).transpose(0, 1)
+    weights, swaps = (factor * weights).to(kind), swap.to(kind).transpose(0, 1)
     sums = torch.zeros((2, *swap.shape[:2]), dtype=torch.float64, device=swap.device)
-    for group, part in _blocks(len(present), present.shape[1], cells):
+    for group, part in _blocks(len(present), items, cells):
+        above = slice(0, part.stop)
 
         def differences(rows: Tensor, columns: Tensor, g: slice = group, j: slice = part) -> Tensor:
-            return columns[g, None, j] - rows[g, :, None]
+            return columns[g, None, j] - rows[g, : j.stop, None]
 
         weight = differences(weights, weights) * (
-            present[group, :, None] & present[group, None, part]
+            present[group, above, None] & present[group, None, part]
         )
         weight = weight.sign_() if signs_only else weight
+        weight[:, : part.start] *= 2  # these rows stand for the columns of blocks before this one
         aa, ab, ba, bb = (
             differences(x, y).sign_().mul_(weight) for x in (first, second) for y in (first, second)
         )
-        here = swaps[group][..., part].to(torch.float64)
-        # The term of the pair (j, i) is that of (i, j), so that columns stand for rows too.
-        for side, (kept, taken) in enumerate(((aa, ab), (bb, ba))):
-            change = 2 * (taken.sum(dim=1) - kept.sum(dim=1)).to(torch.float64)
-            constant = kept.sum(dim=(1, 2), dtype=torch.float64)
-            sums[side, :, group] += ((here @ change[..., None])[..., 0] + constant[:, None]).T
-        square = swaps[group] @ aa.sub_(ab).sub_(ba).add_(bb)
+        here, there = (swaps[group][..., some].to(torch.float64) for some in (part, above))
+        for side, (kept, column, row) in enumerate(((aa, ab, ba), (bb, ba, ab))):
+            # what the swap of a column changes, and that of a row
+            for taken, axis, swapped in ((column, 1, here), (row, 2, there)):
+                change = (taken.sum(dim=axis) - kept.sum(dim=axis)).to(torch.float64)
+                sums[side, :, group] += (swapped @ change[..., None])[..., 0].T
+            sums[side, :, group] += kept.sum(dim=(1, 2), dtype=torch.float64)
+        square = swaps[group][..., above] @ aa.sub_(ab).sub_(ba).add_(bb)
         sums[:, :, group] += (square.to(torch.float64) * here).sum(dim=-1).T
-    return sums[0], sums[1]
+    return sums[0] / factor, sums[1] / factor
