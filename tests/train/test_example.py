@@ -24,6 +24,21 @@ def test_minimum_risk_beats_likelihood():
     assert found["minimum risk"] > found["more likelihood"] + 10
 
 
+@pytest.mark.heavy(needs="minutes")
+@pytest.mark.filterwarnings("ignore")
+def test_rewards_are_gamed_and_penalties_keep_a_model_from_it():
+    found = run("gamed_reward.py")["run"](steps=100, seed=2)
+    precision, f1, structure, penalties, everything = list(found.values())[1:]
+    assert precision["reward"] > 0.95
+    assert precision["length"] < 0.95 < f1["length"]
+    assert precision["chrF"] < f1["chrF"] - 10
+    assert structure["reward"] > 0.95
+    assert structure["copied"] + structure["offtarget"] > 0.15
+    for cured in (penalties, everything):
+        assert cured["copied"] + cured["offtarget"] < 0.03
+        assert cured["chrF"] > structure["chrF"] + 10
+
+
 def test_files_of_rewards(capsys):
     verl = run("verl_reward.py")
     asyncio.run(verl["main"]())
