@@ -176,8 +176,11 @@ class Metric(ABC, Generic[Batch]):
                 f"statistics of shape {list(rows.shape)}: {self.name} has {self.width} of them, in "
                 "the last axis"
             )
+        segment = Boolean(name="segment").check(segment)
+        if not isinstance(rows, np.ndarray):
+            return self._score(rows, segment)
         with np.errstate(all="ignore"):  # as torch: 0 / 0 is NaN, log 0 is -∞
-            return self._score(rows, Boolean(name="segment").check(segment))
+            return self._score(rows, segment)
 
     def __call__(self, hyp: Batch, refs: Sequence[Batch]) -> Tensor:
         """Compute segment scores, float64 [B]."""
