@@ -1,5 +1,7 @@
 // Contextual matching: each word of an output with the word of the reference that it is most similar to.
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
+// whether most words are of a script that is read from the right: drawings then begin there
+const fromRight = (words) => { const known = words.filter(Boolean); return known.filter((word) => RIGHT_TO_LEFT.test(word)).length > known.length / 2; };
 
 // of a system, by word: the partner in the best reference, the cosine, and both as text
 function linksOf(part, system) {
@@ -32,7 +34,7 @@ function drawAlignments(shown) {
 function drawAlignment(above, below, links) {
   const rows = [above, below].map((words) => words.slice(0, 1500)), gap = 14, top = 20, bottom = 128;
   const sizes = rows.map((words) => words.map((word) => widthOf(word) + gap)), totals = sizes.map((own) => own.reduce((sum, size) => sum + size, 0)), width = Math.max(40, ...totals) + 16;
-  const back = rows.map((words) => words.filter((word) => RIGHT_TO_LEFT.test(word)).length > words.length / 2);
+  const back = rows.map(fromRight);
   const places = sizes.map((own, k) => { let at = (width - totals[k]) / 2; const found = own.map((size) => { at += size; return at - size / 2; }); return back[k] ? found.map((x) => width - x) : found; });
   const svg = make('svg:svg', { width, height: bottom + 20, viewBox: `0 0 ${width} ${bottom + 20}`, class: 'drawing', role: 'img', 'aria-label': 'Alignment of words' });
   const matched = new Map(); // words of the reference, with the links that end there

@@ -52,7 +52,7 @@ async function drawErrors(segment, lines, shown) {
       i = j;
     }
     const list = spans.map(([start, end, severity, category, rater]) => make('li', {}, [severity, category].filter(Boolean).join(' · ') || 'error', start >= 0 ? `: “${letters.slice(start, end).join('').slice(0, 200)}”` : ' (not in the output)', rater ? make('span', { class: 'quiet' }, ` ${rater}`) : null));
-    return [make('p', { dir: 'auto', 'data-errors': system }, tag, ' ', body), spans.length ? make('ul', {}, list) : make('p', { class: 'note' }, 'No error was marked.')];
+    return [make('p', { 'data-errors': system }, tag, ' ', make('bdi', { dir: 'auto' }, body)), spans.length ? make('ul', {}, list) : make('p', { class: 'note' }, 'No error was marked.')];
   });
   fill($('marked-errors'), make('div', { class: 'spans' }, make('h3', {}, 'Errors marked by people'), made.flat(), make('p', { class: 'note' }, make('span', { class: 'error major' }, 'major'), ' ', make('span', { class: 'error' }, 'minor or other'), ...(name ? [' ', make('span', { class: 'miss' }, `not matched in ${name}`)] : []))));
 }

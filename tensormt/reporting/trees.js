@@ -45,7 +45,7 @@ async function drawSegment() {
   const shown = card ? shownView() : -1;
   drawSegmentBar(present, shown);
   drawTexts(lines, shown);
-  if (source) $('texts').prepend(make('p', { dir: 'auto', id: 'source' }, make('b', { class: 'tag' }, 'Source'), ' ', source.length > 4000 ? source.slice(0, 4000) + '…' : source));
+  if (source) $('texts').prepend(make('p', { id: 'source' }, make('b', { class: 'tag' }, 'Source'), ' ', make('bdi', { dir: 'auto' }, source.length > 4000 ? source.slice(0, 4000) + '…' : source)));
   await drawErrors(segment, lines, shown);
   if (judged.length) $('texts').append(make('p', { class: 'note', id: 'judged' }, 'Human scores: ', judged.join('; '), '.'));
   if (!card) {
@@ -143,7 +143,7 @@ function drawTexts(lines, shown) {
   if (chosen === undefined) return fill($('texts'), lines.map(([name, stream, text]) => textLine(name, stream, text === null ? absent() : text.length > 4000 ? text.slice(0, 4000) + '…' : text)));
   (meta.views[chosen].kind === 'character' ? drawLetters : drawTokens)(lines, partOf(chosen), meta.views[chosen]);
 }
-const textLine = (name, stream, ...body) => make('p', { dir: 'auto', 'data-stream': stream }, make('b', { class: name.length === 1 ? 'tag ' + name.toLowerCase() : 'tag' }, name), ' ', ...body);
+const textLine = (name, stream, ...body) => make('p', { 'data-stream': stream }, make('b', { class: name.length === 1 ? 'tag ' + name.toLowerCase() : 'tag' }, name), ' ', make('bdi', { dir: 'auto' }, ...body));
 const textKey = (what, most) => make('p', { class: 'note' }, what, [1, 2, 3, 4].slice(0, most).flatMap((k) => [make('span', { class: 'token level' + k }, k === 4 && most > 4 ? '4 and more' : String(k)), ' ']));
 
 // characters: a figure each, white space has none
@@ -298,11 +298,12 @@ function drawTree(tree, below, roots, spare, kind, order) {
     next += wide;
   });
   for (let node = tree.l.length - 1; node >= 0; node--) if (below[node].length) x[node] = (x[below[node][0]] + x[below[node].at(-1)]) / 2;
+  if (words && fromRight(tree.w)) x.forEach((at, node) => { x[node] = next - at; });
   const height = deepest * step + (words ? 50 : 36);
   const svg = make('svg:svg', { width: next + 8, height, viewBox: `0 0 ${next + 8} ${height}`, class: 'drawing', role: 'img', 'aria-label': 'Constituency tree' });
   tree.p.forEach((parent, node) => { if (parent >= 0) svg.append(make('svg:line', { x1: x[parent], y1: y[parent] + 8, x2: x[node], y2: y[node] - 11, class: edges.has(node) ? 'edge on' : 'edge' })); });
   tree.l.forEach((label, node) => {
-    if (words && tree.w[node]) svg.append(make('svg:text', { x: x[node], y: y[node] + 22, 'text-anchor': 'middle', class: 'word' }, brief(tree.w[node]), make('svg:title', {}, tree.w[node].slice(0, 2000))));
+    if (words && tree.w[node]) svg.append(make('svg:text', { x: x[node], y: y[node] + 22, 'text-anchor': 'middle', class: WIDE.test(tree.w[node]) ? 'word wide' : 'word' }, brief(tree.w[node]), make('svg:title', {}, tree.w[node].slice(0, 2000))));
     const wide = widthOf(label) + 10;
     svg.append(nodeMark(node, tree, roots, spare, inside, [make('svg:rect', { x: x[node] - wide / 2, y: y[node] - 11, width: wide, height: 20, rx: 6 }), make('svg:text', { x: x[node], y: y[node] + 4, 'text-anchor': 'middle' }, brief(label))], itemText(kind, tree, below, order, node).slice(0, 500)));
   });
@@ -313,11 +314,12 @@ function drawArcs(tree, below, roots, spare, kind, order) {
   const [inside, edges] = coverage(roots, tree, below, kind, order), x = [];
   let next = 8;
   tree.l.forEach((word, node) => { const wide = widthOf(word) + 18; x[node] = next + wide / 2; next += wide; });
+  if (fromRight(tree.l)) x.forEach((at, node) => { x[node] = next - at; });
   const reach = tree.p.map((parent, node) => (parent < 0 ? 0 : Math.abs(parent - node))), most = Math.max(1, ...reach), rise = (k) => 14 + 84 * Math.sqrt(k / most), base = 132;
   const svg = make('svg:svg', { width: next + 8, height: base + 36, viewBox: `0 0 ${next + 8} ${base + 36}`, class: 'drawing', role: 'img', 'aria-label': 'Dependency tree' });
   tree.p.forEach((parent, node) => {
     if (parent < 0) { svg.append(make('svg:line', { x1: x[node], x2: x[node], y1: 14, y2: base - 4, class: 'stem' }), make('svg:text', { x: x[node], y: 10, 'text-anchor': 'middle', class: 'quiet' }, 'root')); return; }
-    const top = base - rise(reach[node]), side = parent < node ? 4 : -4, from = x[parent] + side, to = x[node] - side * 0.2, bend = Math.min(24, Math.abs(to - from) / 2) * Math.sign(to - from);
+    const top = base - rise(reach[node]), side = x[parent] < x[node] ? 4 : -4, from = x[parent] + side, to = x[node] - side * 0.2, bend = Math.min(24, Math.abs(to - from) / 2) * Math.sign(to - from);
     if (tree.r && tree.r[node]) svg.append(make('svg:text', { x: (from + to) / 2, y: top - 3, 'text-anchor': 'middle', class: 'arc quiet' }, brief(tree.r[node])));
     svg.append(make('svg:path', { d: `M${from} ${base - 2} L${from} ${top + 10} Q${from} ${top} ${from + bend} ${top} L${to - bend} ${top} Q${to} ${top} ${to} ${top + 10} L${to} ${base - 2}`, class: edges.has(node) ? 'edge on' : 'edge' }), make('svg:path', { d: `M${to - 3.5} ${base - 8} L${to + 3.5} ${base - 8} L${to} ${base - 1} Z`, class: edges.has(node) ? 'head on' : 'head' }));
   });

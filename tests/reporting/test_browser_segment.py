@@ -135,3 +135,35 @@ def test_what_bertscore_matched_is_not_counted_by_item(open_report, path):
     groups = page.locator("#group option").all_inner_texts()
     assert groups
     assert not [name for name in groups if name.startswith("bertscore")]
+
+
+def test_drawings_of_right_to_left_text_begin_at_the_right(open_report, tmp_path):
+    ref = "(S (NP (DT הכלב) (NN הגדול)) (VP (VBD רץ)))"
+    hyps = {"A": [ref], "B": ["(S (NP (DT הכלב) (NN הקטן)) (VP (VBD ישן)))"]}
+    path = tm.report(hyps, [[ref]], ["hwcm:max_length=2", "stm"], tmp_path / "r.html", trees=True)
+    places = """all => all.map(t => [t.textContent, t.getBoundingClientRect().left])"""
+    page = open_report(path, "#m=0&seg=0")
+    tree = page.locator("#trees figure").first
+    words = [
+        word for word, _ in sorted(tree.locator(".node text").evaluate_all(places), key=second)
+    ]
+    assert words == ["רץ", "הגדול", "הכלב"]
+    page = open_report(path, "#m=1&seg=0")
+    tree = page.locator("#trees figure").first
+    words = sorted(tree.locator("text.word").evaluate_all(
+        "all => all.map(t => [t.firstChild.textContent, t.getBoundingClientRect().left])"
+    ), key=second)  # fmt: skip
+    assert [word for word, _ in words] == ["רץ", "הגדול", "הכלב"]
+    assert page.locator('#texts [data-stream="0"] bdi').get_attribute("dir") == "auto"
+
+
+def second(pair):
+    return pair[1]
+
+
+def test_tables_fit_on_paper(open_report, tmp_path):
+    hyps = {f"system-{k}-transformer-big": [f"a dog ran {k}", "x y"] for k in range(10)}
+    path = tm.report(hyps, [["a dog ran 3", "x z"]], ["bleu", "chrf"], tmp_path / "r.html")
+    page = open_report(path, viewport={"width": 718, "height": 1000})
+    page.emulate_media(media="print")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 718
