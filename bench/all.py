@@ -15,9 +15,12 @@ import json
 import os
 import random
 import re
+import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 os.environ["OMP_NUM_THREADS"] = "1"
@@ -176,12 +179,21 @@ def of_tokens() -> Jobs:
         few,
     )
     yield race(
+        "segment BLEU from text",
+        "sacrebleu `sentence_score`, its caches warm",
+        lambda: bleu(make(hyps), [make(ref) for ref in refs]),
+        lambda: [segment.sentence_score(hyps[k], own[k]).score for k in range(few)],
+        BATCH,
+        few,
+    )
+    yield race(
         "corpus BLEU from text",
         "sacrebleu `corpus_score`",
         lambda: bleu.corpus(make(hyps), [make(ref) for ref in refs]),
         whole,
         BATCH,
     )
+    yield from against_rust(hyps, refs)
 
     chrf, letters = tm.ChrF(), sacrebleu.CHRF()
 
@@ -210,6 +222,86 @@ def of_tokens() -> Jobs:
         return corpus_nist(others, lines, 5)
 
     yield race("NIST from tokens", "nltk (given lists of words)", nist, nltk_nist, BATCH, runs=3)
+
+
+def against_rust(hyps: list[str], refs: list[list[str]]) -> Jobs:
+    """BLEU and chrF against libraries in Rust, where these are installed."""
+    bleu, chrf, make = tm.BLEU(), tm.ChrF(), tm.TokenBatch.from_text
+    own = [[ref[k] for ref in refs] for k in range(len(hyps))]
+    if find_spec("bleuscore"):
+        import bleuscore
+
+        def rust() -> dict[str, float]:
+            return bleuscore.compute(references=own, predictions=hyps, max_order=4, smooth=False)
+
+        rows = bleu.statistics(make(hyps), [make(ref) for ref in refs]).sum(0)
+        shares = [float(rows[3 + k] / rows[7 + k]) for k in range(4)]
+        assert np.allclose(shares, rust()["precisions"], rtol=1e-3), "bleuscore differs"
+        yield race(
+            "13a tokens to ids",
+            "bleuscore (Rust), tokens as strings",
+            lambda: make(hyps),
+            lambda: [bleuscore.tokenizer_13a(line) for line in hyps],
+            len(hyps),
+        )
+        yield race(
+            "corpus BLEU from text",
+            "bleuscore (Rust)",
+            lambda: bleu.corpus(make(hyps), [make(ref) for ref in refs]),
+            rust,
+            len(hyps),
+        )
+    if find_spec("fastchrf"):
+        import fastchrf
+
+        pairs = [[line] for line in hyps], [[line] for line in refs[0]]
+
+        def characters() -> torch.Tensor:
+            batch, other = tm.TokenBatch.from_texts([hyps, refs[0]], chrf.tokenize)
+            return chrf(batch, [other])
+
+        found = np.array(fastchrf.pairwise_chrf(*pairs)).reshape(-1)
+        assert np.allclose(characters().numpy(), found, atol=0.1), "fastchrf differs"
+        yield race(
+            "segment chrF from text, one reference",
+            "fastchrf (Rust)",
+            characters,
+            lambda: fastchrf.pairwise_chrf(*pairs),
+            len(hyps),
+        )
+
+
+def of_commands() -> Jobs:
+    """The command line, start-up included: three lines, and a bootstrap of five systems."""
+    systems, (first, *_) = ngram.made(1500)
+    with tempfile.TemporaryDirectory() as folder:
+        names = []
+        for name, lines in (("ref", first), *(zip("abcde", systems, strict=False))):
+            path = Path(folder) / f"{name}.txt"
+            path.write_text("\n".join(lines) + "\n", "utf-8")
+            (Path(folder) / f"{name}3.txt").write_text("\n".join(lines[:3]) + "\n", "utf-8")
+            names.append(name)
+        short = ["ref3.txt", "-i", "a3.txt", "-m", "bleu", "chrf"]
+        long = ["ref.txt", "-i", *(f"{name}.txt" for name in names[1:]), "-m", "bleu"]
+
+        def command(*arguments: str) -> Callable[[], object]:
+            line = [sys.executable, "-m", *arguments]
+            return lambda: subprocess.run(line, cwd=folder, capture_output=True, check=True)
+
+        yield race(
+            "`score -m bleu chrf` of 3 lines",
+            "sacrebleu's command",
+            command("tensormt", "score", *short),
+            command("sacrebleu", *short),
+            1,
+        )
+        yield race(
+            "`compare -m bleu`, 5 systems, 1,500 segments, 10,000 resamples",
+            "sacrebleu's command, `--paired-bs`, 1,000 resamples",
+            command("tensormt", "compare", *long),
+            command("sacrebleu", *long, "--paired-bs"),
+            1,
+        )
 
 
 def of_errors() -> Jobs:
@@ -304,6 +396,14 @@ def one_segment() -> Jobs:
         forget()
         return [metric.sentence_score(h, [r]).score for h, r in lines]
 
+    yield race(
+        "one segment: BLEU",
+        "sacrebleu `sentence_score`, its caches warm",
+        lambda: tokens(bleu),
+        lambda: [sentence.sentence_score(h, [r]).score for h, r in lines],
+        1,
+        runs=runs,
+    ).each(50)
     for name, own, other in (("BLEU", bleu, sentence), ("chrF", chrf, letters)):
         close(torch.cat(tokens(own)), scores(other))
         yield race(
@@ -330,18 +430,28 @@ def of_qarla() -> Jobs:
     members = [[k for k in range(metrics) if number >> k & 1] for number in chosen]
 
     def packed() -> np.ndarray:
-        """All sets from packed bits, each from a smaller one by one conjunction."""
+        """All sets from packed bits, depth first: each from a smaller one by one conjunction."""
         passes = kept._passes(am).reshape(metrics, cases * others, -1)
         bits = np.packbits(passes, axis=-1)
         bits = np.pad(bits, ((0, 0), (0, 0), (0, -bits.shape[-1] % 8))).view(np.uint64)
         found = np.empty((sets, cases * others))
         found[0] = 1
-        known: dict[int, np.ndarray] = {}
-        for number in range(1, sets):
-            low = (number & -number).bit_length() - 1
-            rest = number & (number - 1)
-            known[number] = bits[low] & known[rest] if rest else bits[low]
-            found[number] = np.bitwise_count(known[number]).sum(-1) / passes.shape[-1]
+        ones = np.empty(bits.shape[1:], np.uint8)
+        held = np.empty((metrics, *bits.shape[1:]), np.uint64)  # the conjunction at each depth
+
+        def visit(number: int, first: int, depth: int) -> None:
+            """Count the sets that add metrics from `first` on to a set, depth first."""
+            for metric in range(first, metrics):
+                here = held[depth]
+                if depth:
+                    np.bitwise_and(held[depth - 1], bits[metric], out=here)
+                else:
+                    here[:] = bits[metric]
+                np.bitwise_count(here, out=ones)
+                found[number | 1 << metric] = ones.sum(-1) / passes.shape[-1]
+                visit(number | 1 << metric, metric + 1, depth + 1)
+
+        visit(0, 0, 0)
         return found
 
     ours = qarla.queen_sets(*tensors)
@@ -360,7 +470,13 @@ def of_qarla() -> Jobs:
         len(members),
         runs=3,
     )
-    yield race(job, "numpy on packed bits", lambda: qarla.queen_sets(*tensors), packed, sets - 1)
+    yield race(
+        job,
+        "numpy on packed bits, depth first",
+        lambda: qarla.queen_sets(*tensors),
+        packed,
+        sets - 1,
+    )
 
 
 # by what --only asks for
@@ -372,6 +488,7 @@ PARTS = {
     "rewards": of_rewards,
     "one segment": one_segment,
     "QARLA": of_qarla,
+    "command line": of_commands,
 }
 
 

@@ -156,7 +156,7 @@ class FastTreeKernel:
             self._folder = tempfile.TemporaryDirectory()
             target = Path(self._folder.name) / "treekernel.so"
             source = Path(__file__).with_name("treekernel.c")
-            flags = ["-O2", "-shared", "-fPIC", "-o", str(target), str(source), "-lm"]
+            flags = ["-O3", "-shared", "-fPIC", "-o", str(target), str(source), "-lm"]
             subprocess.run([compiler, *flags], check=True)
             self._code = ctypes.CDLL(str(target))
 
