@@ -16,7 +16,8 @@ mbrs (PyPI, see examples/mbr.py), by all pairs and by averaged references; and s
 
 Then 512 samples that are rewarded at the same time, as reward loops do (verl): one by one, each in
 one of 32 threads, and by `tensormt.train.batched`; every way has texts of its own, so that no parse
-is found in a cache. --concurrent runs this part alone.
+is found in a cache. The same inside verl's own reward loop, by `verl()` and `verl_async()`, where
+verl is installed (the line `rollouts` of .ci/run). --concurrent runs this part alone.
 
 Every result is compared with the peer's before a time is printed. Times are processor time of the
 process, in turn, as often each, the median; of concurrent samples they are seconds of the clock.
@@ -29,6 +30,7 @@ import json
 import os
 import random
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -262,6 +264,82 @@ def by_batches(reward: TextReward, rows: list[tuple[str, list[str]]]) -> list[fl
     return asyncio.run(run())
 
 
+def inside_verl(number: int = 512) -> list[dict[str, float | str]]:
+    """Seconds of verl's reward loop for concurrent samples, plain and async; none without verl."""
+    try:
+        import numpy as np
+        from omegaconf import OmegaConf
+        from tokenizers import Tokenizer, models, pre_tokenizers
+        from transformers import PreTrainedTokenizerFast
+        from verl import DataProto
+        from verl.trainer.ppo.reward import load_reward_manager
+    except ImportError as error:
+        print(f"verl's reward loop is left out: {error}")
+        return []
+
+    def loop(kind: str, spec: str, rows: list[tuple[str, list[str]]]) -> list[float]:
+        names = {word: k for k, word in enumerate(sorted({w for t, _ in rows for w in t.split()}))}
+        core = Tokenizer(models.WordLevel({"<pad>": len(names), **names}, "<pad>"))
+        core.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+        tokenizer = PreTrainedTokenizerFast(tokenizer_object=core, pad_token="<pad>")
+        ids = [[names[word] for word in text.split()] for text, _ in rows]
+        width = max(map(len, ids))
+        responses = torch.tensor([row + [len(names)] * (width - len(row)) for row in ids])
+        real = torch.tensor([[1] * (1 + len(row)) + [0] * (width - len(row)) for row in ids])
+        truth = [{"ground_truth": np.array(refs, dtype=object)} for _, refs in rows]
+        data = DataProto.from_dict(
+            tensors={
+                "prompts": torch.zeros(len(rows), 1, dtype=torch.int64),
+                "responses": responses,
+                "attention_mask": real,
+            },
+            non_tensors={
+                "data_source": np.array(["bench"] * len(rows), dtype=object),
+                "reward_model": np.array(truth, dtype=object),
+                "extra_info": np.array([{} for _ in rows], dtype=object),
+            },
+        )
+        with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
+            file.write(
+                "from tensormt.train import TextReward\n"
+                f"compute_score = TextReward({spec!r}, 'default').{kind}()\n"
+            )
+            file.flush()
+            function = {"path": file.name, "name": "compute_score"}
+            manager = {"source": "register", "name": "naive"}
+            own = {"custom_reward_function": function, "reward_manager": manager}
+            config = OmegaConf.create({"reward": {**own, "reward_kwargs": {}}})
+
+            async def run() -> list[float]:
+                loaded = load_reward_manager(config, tokenizer)
+                await loaded.run_single(data[:1])  # opens the parser
+                begin = time.perf_counter()
+                tasks = [loaded.run_single(data[k : k + 1]) for k in range(len(rows))]
+                found = await asyncio.gather(*tasks)
+                seconds.append(time.perf_counter() - begin)
+                return [each["reward_score"] for each in found]
+
+            return asyncio.run(run())
+
+    table: list[dict[str, float | str]] = []
+    for spec in ("bleu:effective_order=true", "chrf", "stm:balance=f1"):
+        row: dict[str, float | str] = {"metric": spec}
+        for seed, kind in enumerate(("verl", "verl_async")):
+            rows, seconds = sentences(number, seed), list[float]()
+            found = loop(kind, spec, rows)
+            batch = TextReward(spec, "default").verl().several(*map(list, zip(*rows, strict=True)))
+            ours, theirs = (torch.tensor(own, dtype=torch.float64) for own in (found, batch))
+            agree(kind, ours, theirs, 1e-9)
+            row[kind] = seconds[0]
+        table.append(row)
+        print(
+            f"512 concurrent samples inside verl's reward loop, {spec}: verl() "
+            f"{float(row['verl']) * 1e3:.0f} ms, verl_async() {float(row['verl_async']) * 1e3:.0f} "
+            f"ms, ratio {float(row['verl']) / float(row['verl_async']):.1f}"
+        )
+    return table
+
+
 def print_concurrent(table: list[dict[str, float | str]]) -> None:
     for row in table:
         one, threads, together = (
@@ -299,6 +377,7 @@ def main() -> None:
     together = concurrent()
     if options.concurrent:
         print_concurrent(together)
+        inside_verl()
         return
     loop = against_sacrebleu(options.repeats)
     table = against_tensorbleu(options.repeats, options.most_gigabytes, options.length)

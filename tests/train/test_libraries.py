@@ -339,3 +339,20 @@ def test_lightning_with_two_processes(tmp_path):
     for rank in range(2):
         found = json.loads((tmp_path / f"{rank}.json").read_text())
         assert found == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_data_set_gets_a_column_of_scores_by_map():
+    from datasets import Dataset
+
+    texts, refs = ["a dog", "the cat", "x"], [["a dog", "the dog"], ["a cat"], ["y"]]
+    rows = Dataset.from_dict({"hyp": texts, "refs": refs})
+
+    def add_scores(batch):
+        found = tm.score("hyp", "refs", ["chrf"], data=batch).segments["chrf"]
+        return {"chrf": found.tolist()}
+
+    expected = tm.score(texts, refs, ["chrf"], rows=True)
+    found = rows.map(add_scores, batched=True, batch_size=2)
+    assert list(found["chrf"]) == pytest.approx(expected.segments["chrf"].tolist(), abs=1e-12)
+    whole = tm.score("hyp", "refs", ["chrf"], data=rows)
+    assert whole.corpus["chrf"] == expected.corpus["chrf"]

@@ -198,6 +198,20 @@ def test_columns_of_tables():
 
 
 @pytest.mark.heavy(needs="pandas")
+@pytest.mark.filterwarnings("ignore:1 of 2 hypotheses are missing")
+def test_columns_of_polars():
+    import polars
+
+    rows = {"h": ["a dog", None], "refs": [["a dog"], ["b", "c"]], "r": ["a dog", "b"]}
+    frame = polars.DataFrame({**rows, "s": ["ein Hund", "b"]})
+    reward = TextReward("chrf")
+    assert reward(frame["h"], frame["refs"]).tolist() == [100, 0]
+    assert reward("h", "refs", data=frame).tolist() == [100, 0]
+    found = tm.score("h", ["r"], ["chrf", "copied"], data=frame, sources="s")
+    assert polars.DataFrame(found.to_frame())["chrf"].to_list() == [100, 0]
+
+
+@pytest.mark.heavy(needs="pandas")
 def test_columns_of_a_data_frame():
     import pandas as pd
 
