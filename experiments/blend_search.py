@@ -10,10 +10,10 @@ Four figures, each the mean over human scores of a set and then over sets:
     pairs             pairs of outputs of one source in the order of people, ties half
     r                 Pearson over all outputs
 
-`blend`, without vectors, all sets: of the means of up to four members that are not below the former
-blend in the mean of all figures, the one with the best SPA and acc_eq on translations judged by
-MQM. `blend-context`, with vectors of one layer (a text is encoded once), English sets: the mean of
-up to three members with the best mean of all figures. Then both rules with a set left out, judged
+Of the means that are not below the former blend in the mean of all figures over all sets, the
+search ranks first the one with the best SPA and acc_eq on translations judged by MQM: for `blend`
+of up to four members without vectors, on all sets; for `blend-context` of up to three members with
+vectors of one layer (a text is encoded once), on English sets. Then the same with a set left out, judged
 on that set alone, and what the chosen means lose without each member. wmt17_deen has too few judged
 outputs of one source for the first three figures. MiniLM reads English.
 """
@@ -85,12 +85,13 @@ def segments_of(data: Path, name: str) -> Segments:
     return test if judged.all() else test[np.flatnonzero(judged)]
 
 
-def scored(name: str, data: Path, keep: Path, cache: Path | None) -> dict[str, np.ndarray]:
+def scored(
+    name: str, data: Path, keep: Path, cache: Path | None, vectors: bool
+) -> dict[str, np.ndarray]:
     """Segment scores [S,N] by member, 0 to 1, and human scores."""
     place = keep / f"{name}.npz"
     found = dict(np.load(place)) if place.exists() else {}
-    vectors = [] if name in GERMAN else list(VECTORS.values())
-    for group in (PLAIN + OTHERS, *vectors):
+    for group in (PLAIN + OTHERS, *(VECTORS.values() if vectors else ())):
         missing = [spec for spec in group if spec not in found]
         if not missing:
             continue
@@ -189,8 +190,6 @@ class Search:
     def best(self, seen: np.ndarray) -> np.ndarray:
         """The means by rank on some sets, the best first."""
         value = average(self.values[seen]).mean(1)
-        if any(spec.startswith("bertscore") for spec in self.means[-1]):
-            return np.argsort(-value)
         translated = self.values[seen & np.isin(self.sets, TRANSLATED)][:, :, :2].mean((0, 2))
         return np.argsort(-np.where(value >= value[0], translated, -np.inf))
 
@@ -237,10 +236,18 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, required=True, help="where scores are kept")
     parser.add_argument("--cache", type=Path, help="where parses are kept")
     parser.add_argument("--sets", nargs="+", default=list(ALL), choices=list(ALL))
+    parser.add_argument(
+        "--context",
+        nargs="*",
+        default=[name for name in ALL if name not in GERMAN],
+        choices=list(ALL),
+        help="sets for means with vectors",
+    )
     parser.add_argument("--score-only", action="store_true", help="no search")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    found = {name: scored(name, options.data, options.keep, options.cache) for name in options.sets}
+    places = (options.data, options.keep, options.cache)
+    found = {name: scored(name, *places, name in options.context) for name in options.sets}
     if options.score_only:
         return
     plain = [mean for k in range(1, 5) for mean in combinations(PLAIN, k) if mean != FORMER]
@@ -250,7 +257,9 @@ def main() -> None:
     Search(known, [FORMER, *((spec,) for spec in OTHERS), *plain]).report(
         "without vectors", "blend"
     )
-    english = {name: own for name, own in found.items() if name not in GERMAN}
+    english = {name: own for name, own in found.items() if name in options.context}
+    if not english:
+        return
     context = [
         mean
         for layer in VECTORS.values()
