@@ -13,9 +13,10 @@ Four figures, each the mean over human scores of a set and then over sets:
 Of the means that are not below the former blend in the mean of all figures over all sets, the
 search ranks first the one with the best SPA and acc_eq on translations judged by MQM: for `blend`
 of up to four members without vectors, on all sets; for `blend-context` of up to three members with
-vectors of one layer (a text is encoded once), on English sets. Then the same with a set left out, judged
-on that set alone, and what the chosen means lose without each member. wmt17_deen has too few judged
-outputs of one source for the first three figures. MiniLM reads English.
+vectors of one layer (a text is encoded once), on English sets. Then the same with a set left out,
+judged on that set alone, and what the means in the registry lose without each member; these were
+picked by hand among the first, as docs/choosing.md tells. wmt17_deen has too few judged outputs of
+one source for the first three figures. MiniLM reads English.
 """
 
 from __future__ import annotations
