@@ -51,17 +51,17 @@ function drawBuckets() {
   if (!way) return;
   const chosen = alone() ? [state.a] : [state.a, state.b], rowsOf = way.words || way.scores[m.name], scored = way.words ? { name: 'F1', digits: 3, higher: true } : m;
   const [low, high] = range(rowsOf.flatMap((row) => chosen.flatMap((s) => row[s].slice(0, 3)).filter((value) => value !== null)));
-  const width = roomIn('buckets', 1100), narrow = width < 480, letters = narrow ? 18 : 40, names = shortened(way.labels, letters), left = Math.max(narrow ? 96 : 130, 12 + 6.4 * Math.max(...names.map((name) => [...name].length))), step = 32, end = way.labels.length * step, x = scale(low, high, left + 8, width - 68);
+  const width = roomIn('buckets', 1100), narrow = width < 480, letters = narrow ? 18 : 40, names = shortened(way.labels, letters), left = Math.max(narrow ? 96 : 130, 12 + 6.4 * Math.max(...names.map((name) => [...name].length))), step = 32, end = way.labels.length * step, counts = way.n.map((own) => `n = ${[...new Set(chosen.map((s) => whole(own[s])))].join(' : ')}`), right = 16 + 6.2 * Math.max(...counts.map((text) => text.length)), x = scale(low, high, left + 8, width - right);
   const svg = make('svg:svg', { viewBox: `0 0 ${width} ${end + 42}`, class: 'chart wide', role: 'group', 'aria-label': `${scored.name} by ${way.title}` });
   const marks = ticks(low, high, narrow ? 5 : 10);
   for (const value of marks) svg.append(make('svg:line', { x1: x(value), x2: x(value), y1: 0, y2: end, class: 'grid' }), make('svg:text', { x: x(value), y: end + 16, 'text-anchor': 'middle' }, tick(value)));
-  svg.append(make('svg:text', { x: (left + width - 68) / 2, y: end + 36, 'text-anchor': 'middle', class: 'title' }, fitted(width - left, way.words ? 'F1 of words' : m.name)));
+  svg.append(make('svg:text', { x: (left + width - right) / 2, y: end + 36, 'text-anchor': 'middle', class: 'title' }, fitted(width - left, way.words ? 'F1 of words' : m.name)));
   way.labels.forEach((label, k) => {
     const y = k * step + 7, on = state.bucket === k;
     const group = make('svg:g', { class: 'bucket' + (on ? ' on' : ''), tabindex: 0, role: 'button', 'aria-pressed': String(on), 'data-bucket': k, onclick: () => set({ bucket: on ? -1 : k }), onkeydown: (event) => { if (event.key === 'Enter' || event.key === ' ') { event.preventDefault(); set({ bucket: on ? -1 : k }); } } },
       make('svg:rect', { x: 0, y: y - 6, width, height: step - 2, class: 'back' }),
       make('svg:text', { x: left - 6, y: y + 14, 'text-anchor': 'end' }, names[k], make('svg:title', {}, label)),
-      make('svg:text', { x: width - 4, y: y + 14, 'text-anchor': 'end', class: 'quiet' }, `n = ${[...new Set(chosen.map((s) => whole(way.n[k][s])))].join(' : ')}`));
+      make('svg:text', { x: width - 4, y: y + 14, 'text-anchor': 'end', class: 'quiet' }, counts[k]));
     chosen.forEach((s, place) => {
       if (rowsOf[k][s][0] === null) return;
       const [score, from, to] = rowsOf[k][s], at = y + 6 + place * 11, name = place ? 'b' : 'a';

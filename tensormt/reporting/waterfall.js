@@ -61,7 +61,7 @@ async function drawWaterfall() {
     const y = k * step + 4, colour = bar.sum ? 'even' : sideOf(bar.value, m), [one, two] = [x(bar.from), x(bar.to)].sort((p, q) => p - q);
     const times = !(bar.a || bar.b) ? '' : alone() ? (bar.a > 1 ? `${bar.a} matches` : '') : `${bar.a} : ${bar.b}`, about = [bar.kind, times].filter(Boolean).join(' · ');
     svg.append(make('svg:g', { class: 'fall', 'data-kind': bar.kind }, make('svg:title', {}, `${bar.text.slice(0, 500)} (${about}): ${show(bar.value, { digits: Math.max(4, m.digits) }, true)}`),
-      make('svg:text', { x: label, y: y + 13, 'text-anchor': 'end', class: bar.sum ? 'strong item' : 'item' }, cut(bar.text, 6.6)), make('svg:text', { x: label, y: y + 27, 'text-anchor': 'end', class: 'quiet kind' }, cut(about, 5.9)),
+      make('svg:text', { x: label, y: y + 13, 'text-anchor': 'end', class: bar.sum ? 'strong item' : 'item' }, cut(bar.text, 6.6)), make('svg:text', { x: label, y: y + 27, 'text-anchor': 'end', class: 'quiet kind' }, cut(about, 5.4)),
       make('svg:rect', { x: one, y: y + 5, width: Math.max(1.5, two - one), height: 18, class: 'bin ' + colour }),
       make('svg:text', { x: two + 5, y: y + 18, class: bar.sum ? 'strong value' : 'value' }, show(bar.value, { digits: Math.max(m.digits, 3) }, true)),
       k < bars.length - 1 && !bars[k + 1].sum ? make('svg:line', { x1: x(bar.to), x2: x(bar.to), y1: y + 23, y2: y + step + 5, class: 'axis' }) : null));

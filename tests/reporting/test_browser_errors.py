@@ -102,9 +102,9 @@ def test_scores_alone(open_report, tmp_path):
     )
     assert [segment for _, segment in sorted(order)] == [1, 0, 2]  # by A − B, no score last
     # outputs without references
-    texts = {"A": ["x one", "y", "z"], "B": ["x", "y", HOSTILE]}
+    texts = {"A": ["unique words", "y", "z"], "B": ["x", "y", HOSTILE]}
     page = open_report(tm.report(texts, None, stored, tmp_path / "texts.html"), "#seg=2")
     assert page.locator("#search").is_visible()
     assert HOSTILE in page.inner_text("#texts")
-    page.fill("#search", "x one")
+    page.fill("#search", "unique words")
     page.wait_for_function("() => document.querySelectorAll('#space .row').length === 1")
