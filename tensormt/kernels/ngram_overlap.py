@@ -265,7 +265,8 @@ def _gaps(flat: Tensor, same: Tensor, rows: int, others: int, max_order: int) ->
         # all orders at once, without a size that depends on the data: every position that ends a
         # run looks back to where the run began
         ends = lead < torch.arange(1, max_order + 1, device=flat.device)[:, None]
-        place = torch.arange(flat.shape[0] + 1, device=flat.device)
+        short = torch.int32 if flat.shape[0] < 1 << 31 else torch.int64
+        place = torch.arange(flat.shape[0] + 1, dtype=short, device=flat.device)
         began = (ends * place).cummax(1).values[:, :-1]
         gaps = absolute(sums[1:] - sums[began]).mul_(ends[:, 1:])
         found = gaps.view(max_order, rows, width).sum(-1, dtype=packed)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 # symbols compared at a time: few enough for a CPU cache, enough to outweigh per-call overhead; and
 # bytes of a symbol on other devices
-_SYMBOLS, _BYTES = 112_000, 128
+_SYMBOLS, _BYTES = 112_000, 256
 
 
 def statistics(metric: ChrF, batches: Sequence[TokenBatch]) -> Tensor:
