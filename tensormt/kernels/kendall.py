@@ -54,15 +54,16 @@ def tied_pairs(ordered: Tensor, weight: Tensor) -> Tensor:
 
 
 def compare_orders(
-    first: Tensor, second: Tensor, weight: Tensor
+    first: Tensor, second: Tensor, weight: Tensor, many: int = MANY
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Count the discordant pairs and those tied in the first, the second and both, int64 [R] each.
 
-    first, second: scores [R,N]; weight [R,N]: bool (a mask) or int64 (how often each item counts).
+    first, second: scores [R,N]; weight [R,N]: bool (a mask) or int64 (how often each item counts);
+    many: number of scores from which long rows are passed to scipy.
     """
     items = first.shape[-1]
-    many = items >= LONG and first.numel() >= MANY
-    if many and weight.dtype == torch.bool and on_cpu(first):
+    long = items >= LONG and first.numel() >= many
+    if long and weight.dtype == torch.bool and on_cpu(first):
         rows = [_compare_long(*row) for row in zip(first, second, weight, strict=True)]
         discordant, by_first, by_second, both = torch.tensor(rows, dtype=torch.int64).unbind(-1)
         return discordant, by_first, by_second, both
