@@ -79,8 +79,9 @@ def jobs(hyps: list[str], refs: list[str], few: int = 200) -> Iterator[Row]:
     def ours(*metrics: ErrorRate | tm.ROUGE) -> list[torch.Tensor]:
         sides = tm.TokenBatch.from_texts([hyps, refs], metrics[0].tokenize)
         first, *others = metrics  # as tm.score computes metrics that read alike
-        rows = first.statistics_with(others, sides[0], sides[1:])
-        return [m.score(own, segment=True) for m, own in zip(metrics, rows, strict=True)]
+        rows = first.rows_with(others, sides[0], sides[1:])
+        tables = [torch.as_tensor(own) for own in rows]
+        return [m.score(own, segment=True) for m, own in zip(metrics, tables, strict=True)]
 
     ter = sacrebleu.TER()
 

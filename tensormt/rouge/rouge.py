@@ -143,14 +143,14 @@ class ROUGE(Metric["TokenBatch"]):
         """Variants that read and prepare text alike share its preparation and their n-grams."""
         return ROUGE, self.reads, self.stem, self.stop_words
 
-    def statistics_with(
+    def rows_with(
         self, others: Sequence[Metric[TokenBatch]], hyp: TokenBatch, refs: Sequence[TokenBatch]
-    ) -> list[Tensor]:
-        """Compute the statistics of this metric and of other variants together."""
+    ) -> list[Any]:
+        """Compute `rows` of this metric and of other variants together."""
         from tensormt.rouge import engine
 
         metrics = [self, *(cast(ROUGE, other) for other in others)]
-        return engine.joint_statistics(metrics, hyp, self._check_sides(hyp, refs))
+        return [*engine.joint_statistics(metrics, hyp, self._check_sides(hyp, refs))]
 
     def _score(self, rows: Any, segment: bool | None) -> Any:
         count = as_float64(column(rows, 0))
