@@ -347,7 +347,8 @@ def calls():
     for metric in (tm.Mean([tm.BLEU(2), tm.ChrF(2)]), tm.Queen([tm.BLEU(2), tm.ChrF(2)])):
         rows = metric.statistics(hyp, three)
         add(f"{metric.name}()", metric, tokens, hyp=hyp, refs=three)
-        add(f"{metric.name}.score", metric.score, tokens, statistics=rows, segment=True)
+        wide = {"statistics": "two statistics" if metric.width == 2 else "statistics"}
+        add(f"{metric.name}.score", metric.score, tokens | wide, statistics=rows, segment=True)
     add("NIST.fit", lambda refs: tm.NIST(2).fit(refs), {"refs": "refs"}, refs=[ref])
     add("Queen.fit", lambda refs: tm.Queen([tm.NIST(2), tm.NM(2)]).fit(refs), tokens, refs=[ref])
 
@@ -639,7 +640,7 @@ def calls():
 
 
 FINE |= {
-    "two statistics": FINE["statistics"] | {"array [2,2]"},
+    "two statistics": FINE["statistics"] | {"array [2]", "array [2,2]"},
     "three statistics": FINE["statistics"] | {"tensor [3]", "tensor [2,3]"},
     "relations": {"None"},
     "value": {"None", "0", "1", "0.5", "np.int64", "huge"},

@@ -292,6 +292,7 @@ def _disturbed(folder, out, chunk=20):
     return ("score", *files, *more)
 
 
+@pytest.mark.heavy(needs="minutes")
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_signals(long, tmp_path, number, status):
     """Ctrl-C and SIGTERM: one sentence, their status, and the run can go on."""

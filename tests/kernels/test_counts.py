@@ -142,6 +142,7 @@ def test_orders_are_numbered():
     assert keys.key.tolist() == [7, 8, 7, 70]
 
 
+@pytest.mark.heavy(needs="minutes")
 def test_counts_pass_2_to_the_24():
     """One more than float32 can count."""
     size = 2**24 + 1

@@ -88,7 +88,7 @@ def test_mean_of_both(rows: list[list[str | None]]) -> None:
 
 
 @pytest.mark.on_a_cpu
-@settings(max_examples=200)
+@settings(max_examples=60)
 @given(st.lists(st.text("ab c", max_size=8), min_size=2, max_size=5))
 def test_the_first_of_equally_good_references(texts: list[str]) -> None:
     """Few characters: many references of one score, with different counts."""

@@ -45,6 +45,7 @@ def test_rate_rises_and_falls_to_zero():
     assert all(a >= b for a, b in pairwise(rates[1:]))
 
 
+@pytest.mark.heavy(needs="minutes")
 def test_an_epoch_on_a_device():
     """Both kinds of parsers train on the stand-in for a device as they do on a CPU."""
     run_with_autograd("""

@@ -82,6 +82,7 @@ def test_after_a_killed_driver_only_the_rest_is_done(sample, tmp_path):
     assert {name: name.stat().st_mtime_ns for name in kept} == kept
 
 
+@pytest.mark.heavy(needs="minutes")
 def test_two_drivers_do_no_harm(sample, tmp_path):
     path, *_ = sample
     report, segments = wanted(tmp_path, rows(ROWS), ["nist"])  # counted first, by both
@@ -103,7 +104,7 @@ def test_a_worker_that_always_dies_ends_the_run(tmp_path, monkeypatch):
         score_files([path], tmp_path / "out", METRICS, workers=2, shard_bytes=1000)
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.heavy(needs="minutes"))])
 def test_a_bad_row_is_named_or_skipped(tmp_path, workers):
     some = rows(100)
     good = [row for k, row in enumerate(some) if k not in (41, 77, 90)]

@@ -18,6 +18,7 @@ def run(name):
         return runpy.run_path(str(EXAMPLES / name))
 
 
+@pytest.mark.heavy(needs="minutes")
 def test_minimum_risk_beats_likelihood():
     found = run("minimum_risk.py")["train"](warm=250, more=150)
     assert found["minimum risk"] > found["likelihood"] + 10

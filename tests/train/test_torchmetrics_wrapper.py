@@ -236,6 +236,7 @@ def other(_, folder):
     run(1, folder)
 
 
+@pytest.mark.heavy(needs="minutes")
 def test_two_processes_equal_one_exactly(tmp_path):
     texts, refs = case()
     alone = fill(collection(SPECS, forest), texts, refs, 4).compute()
