@@ -3,6 +3,7 @@
 import random
 from collections import Counter
 
+import pytest
 import torch
 from fake_cuda import FakeCuda, to_host
 from hypothesis import given
