@@ -36,6 +36,7 @@ class ComputeMetrics:
         parser: Source of trees.
         references: References [n][R]; None: the labels.
         model: Model with further special ids; None: only those of the tokenizer.
+        sources: Source texts [n]; None: not given.
 
     Raises:
         TensorMTError: If there is no metric, or one is given twice.
@@ -48,8 +49,9 @@ class ComputeMetrics:
         parser: TreeSourceLike,
         references: Sequence[Sequence[str]] | None,
         model: Any,
+        sources: Sequence[str] | None = None,
     ) -> None:
-        self.tokenizer, self.references = tokenizer, references
+        self.tokenizer, self.references, self.sources = tokenizer, references, sources
         self.special = SpecialIds.from_tokenizer(tokenizer, model)
         made = [make(each) if isinstance(each, str) else each for each in metrics]
         names = [each if isinstance(each, str) else metric_label(each) for each in metrics]
@@ -73,7 +75,10 @@ class ComputeMetrics:
         ids = _ids(outputs, "predictions")
         texts = decode_texts(ids, self.tokenizer, special=self.special)
         refs = self._references(labels, len(texts))
-        statistics = self.evaluator.evaluate(Segments.from_rows({"": texts}, refs))
+        if self.sources is not None:
+            self._check_rows("sources", self.sources, len(texts))
+        rows = Segments.from_rows({"": texts}, refs, sources=self.sources)
+        statistics = self.evaluator.evaluate(rows)
         found = {name: float(statistics.corpus(name)[0]) for name in self.evaluator.metrics}
         found["length"] = float(self.special.read(ids).lengths.double().mean())
         return found
@@ -83,12 +88,16 @@ class ComputeMetrics:
         if self.references is None:
             found = decode_texts(_ids(labels, "labels"), self.tokenizer, special=self.special)
             return [[text] for text in found]
-        if len(self.references) != number:
-            raise TensorMTError(
-                f"{number} predictions, references for {len(self.references)}: pass references for "
-                "every row of the evaluated data set, in its order"
-            )
+        self._check_rows("references", self.references, number)
         return [[row] if isinstance(row, str) else row for row in self.references]
+
+    @staticmethod
+    def _check_rows(what: str, rows: Sequence[Any], number: int) -> None:
+        if len(rows) != number:
+            raise TensorMTError(
+                f"{number} predictions, {what} for {len(rows)}: pass {what} for every row of the "
+                "evaluated data set, in its order"
+            )
 
 
 def _ids(values: Any, what: str) -> Tensor:
@@ -109,6 +118,7 @@ def compute_metrics(
     parser: TreeSourceLike = "default",
     references: Sequence[Sequence[str]] | None = None,
     model: Any = None,
+    sources: Sequence[str] | None = None,
 ) -> ComputeMetrics:
     """Return the `compute_metrics` function of a trainer: corpus scores of generated text.
 
@@ -118,6 +128,7 @@ def compute_metrics(
         parser: Source of trees for metrics on trees, as for `TextReward`.
         references: References [n][R] if they are not the labels; None: the labels.
         model: Model whose configuration has further special ids, such as the decoder's start.
+        sources: Source texts [n] of the evaluated data set, for metrics that read them (`copied`).
 
     Returns:
         A function from predictions and labels to scores by metric.
@@ -133,4 +144,4 @@ def compute_metrics(
     >>> compute_metrics(Tokenizer(), ["bleu"])((ids, ids))["length"]
     4.0
     """
-    return ComputeMetrics(tokenizer, metrics, parser, references, model)
+    return ComputeMetrics(tokenizer, metrics, parser, references, model, sources)

@@ -313,7 +313,13 @@ class TextReward:
         """
         return VerlAsyncReward(self.verl(source=source, scale=scale), wait, most).compute_score
 
-    def openrlhf(self, special: Any = None, *, scale: float = 1.0) -> OpenRLHFReward:
+    def openrlhf(
+        self,
+        special: Any = None,
+        *,
+        source: Callable[[str], str] | None = None,
+        scale: float = 1.0,
+    ) -> OpenRLHFReward:
         """Return `reward_func` for OpenRLHF.
 
         OpenRLHF passes prompt and answer as one text with special tokens. The prompt is removed,
@@ -322,9 +328,10 @@ class TextReward:
         Args:
             special: Hugging Face tokenizer of the model, which also aligns prompts that were
                 truncated, or a list of special tokens such as ["</s>"], which are removed.
+            source: Function from a prompt to the source text in it, for metrics that read it.
             scale: Largest reward.
         """
-        return OpenRLHFReward(self.metric, self._scores, scale, special)
+        return OpenRLHFReward(self.metric, self._scores, scale, special, source)
 
     def __repr__(self) -> str:
         return f"TextReward({self.metric!r})"

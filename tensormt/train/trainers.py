@@ -255,13 +255,19 @@ class OpenRLHFReward(_ScaledReward):
         score: Function from texts [n] and references [n][R] to scores [n].
         scale: Largest reward.
         special: Hugging Face tokenizer, or a list of special tokens; see `QueryAnswer`.
+        source: Function from a prompt to its source text; None: the metric does not read it.
     """
 
     def __init__(
-        self, metric: Metric[Any], score: Score, scale: float = 1.0, special: Any = None
+        self,
+        metric: Metric[Any],
+        score: Score,
+        scale: float = 1.0,
+        special: Any = None,
+        source: Callable[[str], str] | None = None,
     ) -> None:
         super().__init__(metric, score, scale)
-        self.answer = QueryAnswer(special)
+        self.answer, self.source = QueryAnswer(special), source
 
     def __call__(
         self, queries: Sequence[str], prompts: Sequence[str], labels: Sequence[Any], **more: Any
@@ -274,6 +280,7 @@ class OpenRLHFReward(_ScaledReward):
         if len(queries) != len(prompts):
             raise TensorMTError(f"{len(queries)} queries, {len(prompts)} prompts: pass one each")
         texts = [self.answer(query, own) for query, own in zip(queries, prompts, strict=True)]
-        found = self.rewards(texts, [*map(reference_texts, labels)])
+        sources = None if self.source is None else [*map(self.source, prompts)]
+        found = self.rewards(texts, [*map(reference_texts, labels)], sources)
         rewards = torch.tensor([value or 0.0 for value in found], dtype=torch.float32, device="cpu")
         return {"rewards": rewards, "scores": rewards, "extra_logs": {"score": rewards}}

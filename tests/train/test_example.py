@@ -8,6 +8,8 @@ from unittest import mock
 
 import pytest
 
+import tensormt as tm
+
 VERL = ["1.000", "0.911", "0.312"]  # sacrebleu.sentence_chrf / 100
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
@@ -54,6 +56,20 @@ def test_grpo_raises_reward_and_score():
     assert found["reward at last"] > found["reward at first"]
     assert found["BLEU after"] > found["BLEU before"]
     assert found["STM after"] > found["STM before"]
+
+
+@pytest.mark.heavy(needs="train")
+@pytest.mark.filterwarnings("ignore")
+def test_scores_of_evaluation_loops():
+    lightning = run("lightning_scores.py")
+    rows = lightning["ROWS"]
+    sources, refs = ([row[name] for row in rows] for name in ("source", "reference"))
+    names = ["chrf", "stm:balance=f1", "copied", "offtarget"]
+    expected = tm.score(sources, [refs], names, sources=sources).corpus
+    assert lightning["run"]() == pytest.approx({name: expected[name] for name in names}, rel=1e-6)
+    found = run("seq2seq_scores.py")["run"]()
+    assert found["eval_chrf"] > 50
+    assert found["eval_copied"] == found["eval_offtarget"] == 0
 
 
 @pytest.mark.heavy(needs="train")

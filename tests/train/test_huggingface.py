@@ -64,6 +64,16 @@ def test_given_references_and_further_outputs():
         compute((PREDICTED[:1], None))
 
 
+def test_sources_are_for_metrics_that_read_them():
+    sources = ["die cat sat", "der Kater ran"]  # ran is copied, for the reference has it not
+    refs = [["the cat sat down"], ["the cat left"]]
+    compute = compute_metrics(Tokenizer(), ["copied"], references=refs, sources=sources)
+    expected = tm.score(TEXTS, refs, ["copied"], sources=sources, rows=True).corpus["copied"]
+    assert compute((PREDICTED, None))["copied"] == pytest.approx(expected) == pytest.approx(1 / 7)
+    with pytest.raises(TensorMTError, match="1 predictions, sources for 2"):
+        compute_metrics(Tokenizer(), ["copied"], sources=sources)((PREDICTED[:1], LABELS[:1]))
+
+
 def test_errors_say_what_to_do():
     with pytest.raises(TensorMTError, match=r"predictions are float64 \[2, 3, 4\].*generate=True"):
         compute_metrics(Tokenizer())((np.zeros((2, 3, 4)), LABELS))

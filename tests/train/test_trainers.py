@@ -142,6 +142,23 @@ def test_the_shape_of_openrlhf():
         score(["a", "b"], ["a"], ["a", "b"])
 
 
+def test_openrlhf_reads_the_source_in_the_prompt():
+    def source(prompt):
+        return prompt.removeprefix("Translate: ").removesuffix(" = ")
+
+    prompts = ["Translate: der Hund schläft = "] * 2
+    answers, refs = ["the dog sleeps", "der Hund sleeps"], [["the dog sleeps"]] * 2
+    score = TextReward("chrf+copied+offtarget").openrlhf(source=source)
+    found = score([p + a for p, a in zip(prompts, answers, strict=True)], prompts, refs)
+    expected = TextReward("chrf+copied+offtarget")(answers, refs, ["der Hund schläft"] * 2)
+    assert found["rewards"].tolist() == pytest.approx(expected.tolist())
+    assert TextReward("copied").openrlhf(source=source)(
+        [prompts[0] + answers[1]], prompts[:1], refs[:1]
+    )["rewards"].tolist() == pytest.approx([1 / 3])  # two of three words are copied
+    with pytest.raises(tm.TensorMTError, match="source"):
+        TextReward("copied").openrlhf()([prompts[0] + "dog"], prompts[:1], refs[:1])
+
+
 def test_openrlhf_removes_special_tokens_and_refuses_foreign_prompts():
     query, prompt, label = "Translate: a b c d</s>", "Translate: ", "a b c d"
     for special in (["</s>"], ["</s>", "<pad>"]):
