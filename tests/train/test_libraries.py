@@ -136,24 +136,32 @@ def test_grpo_with_conversations(tmp_path):
 
 @pytest.mark.parametrize(
     ("trainer", "more"),
-    [("RLOO", {"beta": 0.0}), ("OnlineDPO", {"max_new_tokens": 6, "max_length": 64})],
+    [("GRPO", {}), ("RLOO", {"beta": 0.0}), ("OnlineDPO", {"max_new_tokens": 6, "max_length": 64})],
 )
-def test_other_trainers_of_trl(tmp_path, trainer, more):
+def test_the_trainers_of_trl(tmp_path, trainer, more):
     rng = random.Random(5)
     rows = {
         "prompt": [f"{line(rng)} =" for _ in range(16)],
         "references": [[line(rng), line(rng)] for _ in range(16)],
+        "src": [line(rng) for _ in range(16)],
     }
-    metrics = ["chrf", "stm:balance=f1"]
+    metrics = ["chrf", "stm:balance=f1", "copied"]
     chrf = Seen(TextReward(make("chrf")).grpo())
     stm = Seen(TextReward(tm.STM(balance="f1"), "default").grpo())
-    _, log = train(tmp_path, rows, [chrf, stm], trainer=trainer, **more)
+    copied = Seen(TextReward("copied").grpo(source="src"))
+    weights = {"reward_weights": [0.4, 0.4, 0.2]}
+    _, log = train(tmp_path, rows, [chrf, stm, copied], trainer=trainer, **weights, **more)
     assert log or trainer == "OnlineDPO"  # which logs no mean reward
-    assert len(chrf.calls) == len(stm.calls) >= 2
-    for reward, name, scale in ((chrf, "chrf", 100), (stm, "stm:balance=f1", 1)):
+    assert len(chrf.calls) == len(stm.calls) == len(copied.calls) >= 2
+    for reward, name, scale in (
+        (chrf, "chrf", 100),
+        (stm, "stm:balance=f1", 1),
+        (copied, "copied", 1),
+    ):
         for given, found in reward.calls:
-            texts, refs = given["completions"], given["references"]
-            expected = tm.score(texts, refs, metrics, rows=True).segments[name] / scale
+            texts, refs, src = given["completions"], given["references"], given["src"]
+            scores = tm.score(texts, refs, metrics, sources=src, rows=True).segments[name] / scale
+            expected = 1 - scores if reward is copied else scores
             assert found == pytest.approx(expected.tolist(), abs=1e-12)
 
 
