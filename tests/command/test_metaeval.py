@@ -358,6 +358,7 @@ def wmt23(tmp_path):
     return write_folder(tmp_path / "wmt23")
 
 
+@pytest.mark.heavy(needs="minutes")
 def test_a_table_of_several_languages(wmt23, capsys):
     """One command: references, language, human score and systems of each pair as WMT has them."""
     arguments = ["--lp", *PAIRS, "-m", "bleu", "hwcm:balance=f1", "--table", "wmt24",

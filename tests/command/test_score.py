@@ -256,6 +256,7 @@ def test_full_disk():
     assert result.stderr.count("\n") == 1
 
 
+@pytest.mark.heavy(needs="minutes")
 def test_disk_that_fills_up_on_the_way(long, tmp_path):
     """A limit on the size of files stands for a full disk: what was written is kept."""
     folder, whole, table = long

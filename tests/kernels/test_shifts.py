@@ -45,6 +45,7 @@ def moved(rng, words, times):
     return words
 
 
+@pytest.mark.heavy(needs="minutes")
 @pytest.mark.parametrize("kinds", [6, 50, 500])
 def test_long_pairs(kinds):
     """Several integers of bits, shifts of ten words, more than 1,000 candidates, the beam."""

@@ -62,6 +62,7 @@ def test_a_killed_worker_is_replaced(sample, tmp_path):
     finish(path, out, report, segments)
 
 
+@pytest.mark.heavy(needs="minutes")
 def test_after_a_killed_driver_only_the_rest_is_done(sample, tmp_path):
     path, report, segments = sample
     out = tmp_path / "out"
@@ -176,6 +177,7 @@ def test_a_foreign_file_is_not_overwritten(tmp_path):
     assert (out / "00000-rows.parquet").read_text() == "mine"
 
 
+@pytest.mark.heavy(needs="minutes")
 def test_a_full_disk_is_one_sentence(tmp_path):
     path = write_jsonl(tmp_path / "rows.jsonl", rows(300))
 

@@ -49,6 +49,7 @@ def test_a_second_run_parses_nothing(tmp_path, sample, parsed):
     assert score_files([path], tmp_path / "scores", ["stm"], **common) == first  # goes on beside
 
 
+@pytest.mark.heavy(needs="minutes")
 def test_workers_share_the_parses(tmp_path, sample, parsed):
     _, path = sample
     cache = tmp_path / "parses"

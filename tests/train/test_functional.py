@@ -189,6 +189,7 @@ def test_a_batch_of_empty_hypotheses_is_told():
 PLAIN = [number for number, metric in enumerate(metrics()) if not metric.needs_frequencies]
 
 
+@pytest.mark.heavy(needs="minutes")
 @pytest.mark.parametrize("number", PLAIN)
 def test_compiled_without_a_graph_break(number):
     torch.manual_seed(4)
