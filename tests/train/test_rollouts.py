@@ -150,3 +150,85 @@ def test_the_executor_of_openrlhf(tmp_path, prompt, length):
         found = asyncio.run(executor.execute(prompt, refs, Parameters(), length, tokenizer, engine))
         assert found["reward"].tolist() == pytest.approx([value])
         assert found["scores"].tolist() == pytest.approx([value])
+
+
+MEAN = "chrf+copied+offtarget"
+SOURCES = ["der dog sees", "ein cat loves", "finds"]
+
+
+def with_sources():
+    return tm.score(ANSWERS, REFS, [MEAN], sources=SOURCES, rows=True).segments[MEAN].tolist()
+
+
+def test_verl_passes_the_source(tmp_path):
+    import numpy as np
+    from omegaconf import OmegaConf
+    from verl.trainer.ppo.reward import load_reward_manager
+
+    path = tmp_path / "reward.py"
+    path.write_text(
+        "from tensormt.train import TextReward\n"
+        f"compute_score = TextReward({MEAN!r}).verl_async(source='src')\n"
+    )
+    function = {"path": str(path), "name": "compute_score"}
+    manager = {"source": "register", "name": "naive"}
+    own = {"custom_reward_function": function, "reward_manager": manager, "reward_kwargs": {}}
+    tokenizer = tokenizer_of()
+    data = batch(tokenizer)
+    infos = [{"src": source} for source in SOURCES]
+    data.non_tensor_batch["extra_info"] = np.array(infos, dtype=object)
+
+    async def run():
+        loaded = load_reward_manager(OmegaConf.create({"reward": own}), tokenizer)
+        tasks = [asyncio.create_task(loaded.run_single(data[k : k + 1])) for k in range(3)]
+        return [found["reward_score"] for found in await asyncio.gather(*tasks)]
+
+    assert asyncio.run(run()) == pytest.approx(with_sources())
+
+
+def test_openrlhf_with_a_source_and_gathered_calls(tmp_path):
+    """The form of docs/trainers.md, all samples at once; after an error there is no reward."""
+    from openrlhf.utils.agent import SingleTurnAgentExecutor
+
+    path = tmp_path / "reward.py"
+    path.write_text(
+        "import torch\n"
+        "from tensormt.train import Batcher, TextReward\n"
+        "sizes = []\n"
+        "def source_of(prompt):\n"
+        "    return prompt.removeprefix('Translate ').removesuffix(' =')\n"
+        f"score = TextReward({MEAN!r}).openrlhf(['</s>'], source=source_of)\n"
+        "def several(queries, prompts, labels):\n"
+        "    sizes.append(len(queries))\n"
+        "    return score(queries, prompts, labels)['rewards']\n"
+        "together = Batcher(several, wait=0.2)\n"
+        "def reward_func(queries, prompts, labels):\n"
+        "    calls = [together.submit(*row) for row in zip(queries, prompts, labels)]\n"
+        "    rewards = torch.tensor([call.result() for call in calls])\n"
+        "    return {'rewards': rewards, 'scores': rewards, 'extra_logs': {'score': rewards}}\n"
+    )
+    executor = SingleTurnAgentExecutor(str(path))
+    names = [word for source in SOURCES for word in source.split()]
+    tokenizer = tokenizer_of()
+    tokenizer.add_tokens([word for word in names if word not in WORDS])
+
+    async def run(prompts):
+        return await asyncio.gather(
+            *(
+                executor.execute(
+                    prompt,
+                    refs,
+                    Parameters(),
+                    100,
+                    tokenizer,
+                    Engine(tokenizer(answer + " </s>", add_special_tokens=False)["input_ids"]),
+                )
+                for prompt, answer, refs in zip(prompts, ANSWERS, REFS, strict=True)
+            )
+        )
+
+    found = asyncio.run(run([f"Translate {source} =" for source in SOURCES]))
+    assert [one["reward"].item() for one in found] == pytest.approx(with_sources())
+    assert executor.reward_func.__globals__["sizes"] == [3]
+    unknown = asyncio.run(run([f"Unseen {source} =" for source in SOURCES]))
+    assert [one["reward"] for one in unknown] == [None] * 3
