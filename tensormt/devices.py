@@ -11,6 +11,11 @@ if TYPE_CHECKING:
     import torch
 
 
+def is_cpu(device: Any = None) -> bool:
+    """Return whether the device of a name is a CPU."""
+    return resolve_device(device).type == "cpu"
+
+
 def resolve_device(device: Any = None) -> torch.device:
     """Return the device of a name.
 

@@ -11,7 +11,8 @@ a device that does not exist, a parser that cannot be loaded.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from copy import copy
 from importlib import import_module
 from types import MappingProxyType
@@ -21,12 +22,12 @@ import numpy as np
 
 from tensormt.data.coercion import as_list
 from tensormt.data.corpus import Corpus
-from tensormt.devices import resolve_device
+from tensormt.devices import is_cpu, resolve_device
 from tensormt.errors import SegmentError, TensorMTError
 from tensormt.metric import Metric, join_signature
 from tensormt.parser.language_check import check_code
 from tensormt.parser.tree_source import tree_source
-from tensormt.plain import MAX_SEGMENTS, limit
+from tensormt.plain import MAX_SEGMENTS, limit, torch_imported
 from tensormt.prepared import PreparedTexts
 from tensormt.registry import make, split_specs
 from tensormt.segments import Segments
@@ -239,15 +240,42 @@ class Evaluator:
     ) -> Iterator[tuple[Segments, Statistics]]:
         """Iterate over the chunks of a corpus from a segment on, with their statistics.
 
+        While a device works on a chunk, a thread reads the next one; on a CPU there is no thread.
         At the end there is a warning for what may make the scores misleading
         (`tensormt.text_warnings`).
         """
         self._import_engine(corpus)
         seen = TextWarnings(self._metrics)
-        for segments in corpus.chunks(size or self.chunk_size, start):
-            seen.add(segments)
-            yield segments, self.evaluate(segments)
+        chunks = corpus.chunks(size or self.chunk_size, start)
+        with closing(self._prepared(chunks)) as prepared:  # ends the thread, also after an error
+            for texts in prepared:
+                seen.add(texts.segments)
+                yield texts.segments, self.evaluate(texts.segments, texts)
         seen.warn()
+
+    def _prepared(self, chunks: Iterator[Segments]) -> Generator[PreparedTexts, None, None]:
+        """Prepare chunks, for a device one ahead of the one that is asked for."""
+        if not torch_imported() or is_cpu(self._device):
+            yield from map(self.prepare, chunks)
+            return
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(1, "tensormt-reader") as thread:
+            following = thread.submit(self._read_next, chunks)
+            while (texts := following.result()) is not None:
+                following = thread.submit(self._read_next, chunks)
+                yield texts
+
+    def _read_next(self, chunks: Iterator[Segments]) -> PreparedTexts | None:
+        """Prepare the next chunk as far as that needs no device; None: there is no further one."""
+        segments = next(chunks, None)
+        if segments is None:
+            return None
+        texts = self.prepare(segments)
+        with _numbered(segments):
+            for metric in self._metrics.values():
+                metric.reads.read(texts)
+        return texts
 
     def _import_engine(self, corpus: Corpus | Segments) -> None:
         """Import torch unless the plain path is faster for the whole corpus than the import."""

@@ -67,6 +67,10 @@ class Input(ABC):
     def empty(self) -> Any:
         """Return a batch without segments."""
 
+    def read(self, texts: PreparedTexts) -> None:
+        """Let texts do what needs no device, before batches are asked for."""
+        return
+
     @abstractmethod
     def batches(self, texts: PreparedTexts) -> list[Any]:
         """Return a batch for each stream of the texts."""
@@ -129,6 +133,10 @@ class Tokens(Input):
 
         return TokenBatch.from_text([], *self.cut)
 
+    def read(self, texts: PreparedTexts) -> None:
+        """Tokenise the texts."""
+        texts.read_tokens(*self._cut(texts))
+
     def batches(self, texts: PreparedTexts) -> list[TokenBatch]:
         """Return a TokenBatch for each stream."""
         return texts.token_batches(*self._cut(texts))
@@ -156,6 +164,11 @@ class SourceTokens(Tokens):
     def empty(self) -> Any:
         """Return a batch without segments."""
         return SourceBatch(super().empty(), super().empty())
+
+    def read(self, texts: PreparedTexts) -> None:
+        """Tokenise the texts and the sources."""
+        super().read(texts)
+        texts.read_sources(*self._cut(texts))
 
     def unique(self, texts: PreparedTexts) -> TokenBatch:
         """Raise: a text has a source only as the output of a segment."""
@@ -197,6 +210,10 @@ class Trees(Input):
         from tensormt.trees.batch import TreeBatch
 
         return TreeBatch.from_brackets([])
+
+    def read(self, texts: PreparedTexts) -> None:
+        """Read trees that are text."""
+        texts.read_trees()
 
     def batches(self, texts: PreparedTexts) -> list[TreeBatch]:
         """Return a TreeBatch for each stream."""
@@ -333,6 +350,11 @@ class CompositeInput(Input):
     def empty(self) -> CompositeBatch:
         """Return a batch without segments."""
         return CompositeBatch(part.empty() for part in self.parts)
+
+    def read(self, texts: PreparedTexts) -> None:
+        """Read what the members need."""
+        for part in self.parts:
+            part.read(texts)
 
     def batches(self, texts: PreparedTexts) -> list[CompositeBatch]:
         """Return a CompositeBatch for each stream."""

@@ -61,6 +61,7 @@ class PreparedTexts:
         self._numbers: dict[str, int] = {"": 0}
         self._index: list[np.ndarray] = []
         self._made: dict[Any, Any] = {}
+        self._read: dict[Any, TokenBatch] = {}  # on the CPU, until they are sent
 
     @cached_property
     def device(self) -> torch.device:
@@ -101,9 +102,16 @@ class PreparedTexts:
             (tokenize, lowercase), lambda: self._gathered(self.unique_tokens(tokenize, lowercase))
         )
 
+    def read_tokens(self, tokenize: str, lowercase: bool) -> None:
+        """Tokenise all different texts, without the device."""
+        key = tokenize, lowercase
+        if key not in self._read:
+            self._read[key] = TokenBatch.from_text(self._different(), tokenize, lowercase)
+
     def unique_tokens(self, tokenize: str, lowercase: bool) -> TokenBatch:
         """Return the tokens of all different texts; the first is the empty text."""
-        batch = TokenBatch.from_text(self._different(), tokenize, lowercase)
+        self.read_tokens(tokenize, lowercase)
+        batch = self._read.pop((tokenize, lowercase))
         return batch.to(self.device) if torch_imported() else batch
 
     def token_references(self, tokenize: str, lowercase: bool, hyps: int) -> Sequence[TokenBatch]:
@@ -115,15 +123,31 @@ class PreparedTexts:
 
         return self._once(("references", tokenize, lowercase, hyps), lambda: References(streams))
 
+    def read_sources(self, tokenize: str, lowercase: bool) -> None:
+        """Tokenise the source text of each segment, without the device."""
+        key = "sources", tokenize, lowercase
+        if key not in self._read:
+            lines = [text or "" for text in self.segments.sources or [""] * len(self.segments)]
+            if lone_surrogate("".join(lines)):
+                self._refuse([lines])
+            self._read[key] = TokenBatch.from_text(lines, tokenize, lowercase)
+
     def source_tokens(self, tokenize: str, lowercase: bool) -> TokenBatch:
         """Return the tokens of the source text of each segment, none where it is missing."""
-        lines = [text or "" for text in self.segments.sources or [""] * len(self.segments)]
-        if lone_surrogate("".join(lines)):
-            self._refuse([lines])
-        return self._once(
-            ("sources", tokenize, lowercase),
-            lambda: TokenBatch.from_text(lines, tokenize, lowercase).to(self.device),
-        )
+        key = "sources", tokenize, lowercase
+
+        def send() -> TokenBatch:
+            self.read_sources(tokenize, lowercase)
+            return self._read.pop(key).to(self.device)
+
+        return self._once(key, send)
+
+    def read_trees(self) -> None:
+        """Do what trees need before the device: read those that are text, number the texts."""
+        if isinstance(self.trees, TreesAsText):
+            self._read_given_trees()
+        elif self._parses:
+            self._number()
 
     def tree_batches(self) -> list[TreeBatch]:
         """Return the trees of every stream."""
@@ -201,7 +225,7 @@ class PreparedTexts:
         if not self._index:
             streams: Sequence[Stream] = self.segments.streams
             if isinstance(self.trees, TreesAsText):
-                streams = [sentences(batch) for batch in self._given_trees()]
+                streams = [sentences(batch) for batch in self._read_given_trees()]
             texts = dict.fromkeys(chain([""], *streams))
             different = [text for text in texts if text is not None]
             if lone_surrogate("".join(different)):
@@ -236,21 +260,21 @@ class PreparedTexts:
 
     def _given_trees(self) -> list[TreeBatch]:
         """The trees that were given, a batch for each stream."""
-        return self._once("given", self._read_given_trees)
-
-    def _read_given_trees(self) -> list[TreeBatch]:
         from tensormt.trees.batch import TreeBatch
 
+        return self._once("given", lambda: TreeBatch.send(self._read_given_trees(), self.device))
+
+    def _read_given_trees(self) -> list[TreeBatch]:
+        """The same where they were given; those that are text are read on the CPU, once."""
         if isinstance(self.trees, TreesAsText):
             first = self.segments.number(0) + 1 if len(self.segments) else 1
-            given = self.trees.streams(self.segments.streams, first)
-        elif isinstance(self.trees, PreparsedTrees):
+            source, streams = self.trees, self.segments.streams
+            return self._once("read", lambda: source.streams(streams, first))
+        if isinstance(self.trees, PreparsedTrees):
             assert self.segments.numbers is not None
             # where hypotheses were left out, the references are the last streams
-            given = self.trees.rows(self.segments.numbers)[-len(self.segments.streams) :]
-        else:
-            raise TensorMTError("no parser: metrics on trees need one, or trees at hand")
-        return TreeBatch.send(given, self.device)
+            return self.trees.rows(self.segments.numbers)[-len(self.segments.streams) :]
+        raise TensorMTError("no parser: metrics on trees need one, or trees at hand")
 
 
 def _as_slice(numbers: np.ndarray) -> slice | np.ndarray:

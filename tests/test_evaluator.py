@@ -2,13 +2,19 @@
 
 import pickle
 import re
+import threading
 import warnings
 
 import numpy as np
 import oracles
 import pytest
+import torch
+from fake_cuda import CUDA, FakeCuda
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 import tensormt as tm
+from tensormt import evaluator as module
 from tensormt.errors import NoExplanation, TensorMTError
 from tensormt.evaluator import CHUNK, PARSED_CHUNK, Evaluator, named_metrics
 from tensormt.segments import Segments
@@ -239,3 +245,215 @@ def test_corpora_do_not_take_the_path_for_a_few_segments_where_it_rounds_otherwi
     assert np.array_equal(again.tables["stm"], whole.tables["stm"])
     for name in ("tkm", "mean"):
         assert np.allclose(again.tables[name], whole.tables[name], rtol=1e-13, atol=0)
+
+
+# --- a thread reads the next chunk ----------------------------------------------------------------
+
+
+@pytest.fixture
+def ahead(monkeypatch):
+    """The path of a device, with tensors of the CPU."""
+    monkeypatch.setattr(module, "is_cpu", lambda device: False)
+
+
+def readers():
+    """The threads that read ahead."""
+    return [t for t in threading.enumerate() if t.name.startswith("tensormt-reader")]
+
+
+def many(copies=40):
+    """Segments of which a chunk is too large for the path of a few."""
+    outputs = [[f"{line}, {k}." for k in range(copies) for line in HYPS["a"]]]
+    outputs.append([None if k % 7 == 0 else line for k, line in enumerate(outputs[0])])
+    streams = [
+        [f"{line}, {k}." if line else line for k in range(copies) for line in r] for r in REFS
+    ]
+    return Segments(dict(zip("ab", outputs, strict=True)), streams, sources=outputs[0][::-1])
+
+
+SPECS = ["bleu", "chrf", "copied", "stm", "bleu:tokenize=char", "bleu+stm", "nist", "rouge"]
+
+
+def as_brackets(some):
+    """The same segments as trees."""
+    outputs = {name: flat(lines).to_brackets() for name, lines in some.outputs.items()}
+    return Segments(outputs, [flat(lines).to_brackets() for lines in some.references])
+
+
+@pytest.mark.filterwarnings("ignore:.*outputs are empty or less than half")
+@pytest.mark.parametrize("size", [1, 50, 1000])
+def test_reading_ahead_changes_nothing(ahead, size):
+    """The same chunks and tables, in the same order, as each chunk alone gives."""
+    some = many(3 if size == 1 else 40)
+    trees = as_brackets(some)
+    for corpus, source, specs in (
+        (some, flat, SPECS),
+        (some, PreparsedTrees([flat(stream) for stream in some.streams], some), SPECS),
+        (trees, TreesAsText(), ["stm", "hwcm", "bleu"]),
+    ):
+        evaluator = Evaluator(specs, source).fit(corpus)
+        found = list(evaluator.run(corpus, size, start=1))
+        expected = list(corpus.chunks(size, 1))
+        assert [part.numbers for part, _ in found] == [part.numbers for part in expected]
+        for (_, own), part in zip(found, expected, strict=True):
+            alone = evaluator.evaluate(part)
+            for spec in specs:
+                assert np.array_equal(own.tables[spec], alone.tables[spec]), spec
+    assert not readers()
+
+
+# what is wrong with segment 5: metrics, source of trees, its reference, the message, chunks before
+TROUBLES = {
+    "reference": (["bleu"], None, "", "segment 5 has no reference", 2),
+    "surrogate": (["bleu"], None, "a \ud800", r"segment 5 holds '\\ud800'", 2),
+    "bracket": (
+        ["bleu", "stm"],
+        TreesAsText(),
+        "(S (A a)",
+        "line 5, column 1: an opening bracket",
+        2,
+    ),
+    "parser": (["stm"], None, "refused", "this parser refuses a text", 2),
+    "source": (["copied"], None, "a b", "copied compares with the source text", 0),
+}
+
+
+def refusing(lines):
+    """Trees of texts, from a parser that does not take some."""
+    if "refused" in lines:
+        raise TensorMTError("this parser refuses a text")
+    return flat(lines)
+
+
+@pytest.mark.parametrize("on", [False, True])
+@pytest.mark.parametrize("trouble", TROUBLES)
+def test_an_error_comes_after_the_chunks_before_it(monkeypatch, on, trouble):
+    """With the message that it has on a CPU, whether it is found early or late."""
+    monkeypatch.setattr(module, "is_cpu", lambda device: not on)
+    specs, source, wrong, message, before = TROUBLES[trouble]
+    lines = ["(S (A a) (B b))" if source else "a b"] * 8
+    some = Segments({"a": lines}, [[*lines[:4], wrong, *lines[5:]]])
+    running = Evaluator(specs, source or refusing).run(some, 2)
+    assert [next(running)[0].number(0) for _ in range(before)] == [0, 2][:before]
+    with pytest.raises(TensorMTError, match=message):
+        next(running)
+    assert not readers()
+
+
+class Counted:
+    """A corpus that notes which chunks were read, and in which thread."""
+
+    def __init__(self, some):
+        self.some, self.systems = some, some.systems
+        self.read, self.threads = [], set()
+
+    def __len__(self):
+        return len(self.some)
+
+    def chunks(self, size, start=0):
+        for part in self.some.chunks(size, start):
+            self.read.append(part.number(0))
+            self.threads.add(threading.current_thread())
+            yield part
+
+
+def test_one_chunk_is_read_ahead_and_no_thread_is_left(ahead):
+    corpus = Counted(many())
+    running = Evaluator(["bleu"]).run(corpus, 40)
+    assert not corpus.read  # nothing is done before it is asked for
+    for number in range(2):
+        assert next(running)[0].number(0) == 40 * number
+        [thread] = readers()
+        assert corpus.threads == {thread}
+        assert len(corpus.read) <= number + 2
+    running.close()
+    assert not readers()
+    assert len(corpus.read) <= 3
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
+def test_no_thread_is_left_after_an_interruption(ahead, error):
+    """Although the traceback keeps the generator alive."""
+
+    class Interrupted(tm.BLEU):
+        def _statistics(self, hyp, refs):
+            raise error
+
+    running = Evaluator({"bleu": Interrupted()}).run(many(), 40)
+    with pytest.raises(error) as caught:
+        next(running)
+    assert not readers()
+    assert caught.tb is not None
+
+
+def test_there_is_no_thread_on_a_cpu(monkeypatch):
+    monkeypatch.setattr("concurrent.futures.ThreadPoolExecutor", None)
+    for device in (None, "cpu", "cpu:0", "auto"):
+        corpus = Counted(many())
+        running = Evaluator(["bleu"], device=device).run(corpus, 40)
+        next(running)
+        assert corpus.read == [0]
+        assert corpus.threads == {threading.main_thread()}
+
+
+class Devices(TorchDispatchMode):
+    """Notes the devices of all tensors that a thread makes."""
+
+    def __init__(self):
+        super().__init__()
+        self.found = set()
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        made = func(*args, **(kwargs or {}))
+        self.found |= {leaf.device for leaf in tree_leaves(made) if hasattr(leaf, "device")}
+        return made
+
+
+@pytest.mark.filterwarnings("ignore:.*outputs are empty or less than half")
+@pytest.mark.parametrize("given", [False, True])
+def test_a_device_gets_what_another_thread_has_read(monkeypatch, given):
+    """That thread makes tensors of the CPU alone; they are sent by the thread of the caller.
+
+    The modes of the stand-in belong to a thread: in the other one a tensor made on the device, or
+    sent there, is an error of torch.
+    """
+    corpus = as_brackets(many()) if given else many()
+    specs, source = (["stm", "bleu"], TreesAsText()) if given else (SPECS[:5], flat)
+    expected = [own.tables for _, own in Evaluator(specs, source).fit(corpus).run(corpus, 50)]
+    made, cut, sent = [], [], []
+    read_next = Evaluator._read_next
+
+    def watched(self, chunks):
+        with Devices() as devices:
+            texts = read_next(self, chunks)
+        made.append((threading.current_thread(), devices.found))
+        return texts
+
+    def noted(name, calls):
+        real = getattr(tm.TokenBatch, name)
+
+        def call(*args):
+            calls.append(threading.current_thread())
+            return real(*args)
+
+        return call
+
+    with FakeCuda(strict=False) as cuda:
+        evaluator = Evaluator(specs, source, device=CUDA).fit(corpus)
+        monkeypatch.setattr(Evaluator, "_read_next", watched)
+        monkeypatch.setattr(tm.TokenBatch, "from_text", noted("from_text", cut))
+        monkeypatch.setattr(tm.TokenBatch, "to", noted("to", sent))
+        cuda.clear()
+        found = [own.tables for _, own in evaluator.run(corpus, 50)]
+    main = threading.main_thread()
+    assert len(made) == len(found) + 1 == 4  # the last call finds the end
+    for thread, devices in made[:-1]:
+        assert thread is not main
+        assert devices == {torch.device("cpu")}
+    assert len(cut) >= 3
+    assert main not in cut
+    assert set(sent) == {main}
+    assert any(copy.to_device for copy in cuda.copies)
+    for own, tables in zip(found, expected, strict=True):
+        for spec in specs:
+            assert np.allclose(own[spec], tables[spec], rtol=1e-12, atol=0), spec
