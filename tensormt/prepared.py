@@ -239,14 +239,12 @@ class PreparedTexts:
         return self._index
 
     def _refuse(self, streams: Sequence[Stream]) -> None:
-        """Name the first segment that contains a lone surrogate."""
+        """Name the first segment of this batch that contains a lone surrogate."""
         for place, texts in enumerate(zip_longest(*streams)):
             found = next(filter(None, (lone_surrogate(text or "") for text in texts)), None)
             if found:
-                raise SegmentError(
-                    self.segments.number(place) + 1,
-                    f"holds {found!r}, which has no UTF-8 form: read the text as UTF-8",
-                )
+                advice = f"holds {found!r}, which has no UTF-8 form: read the text as UTF-8"
+                raise SegmentError(place + 1, advice)
 
     def _first_trees(self, number: int) -> TreeBatch:
         """Of given trees, for each different text the first one with its words."""

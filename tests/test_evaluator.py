@@ -340,6 +340,14 @@ def test_an_error_comes_after_the_chunks_before_it(monkeypatch, on, trouble):
     assert not readers()
 
 
+@pytest.mark.parametrize("wrong", ["", "a \ud800"])
+def test_a_segment_has_its_number_in_the_corpus(wrong):
+    """Also where the run does not begin with the first segment."""
+    some = Segments({"a": ["a b"] * 8}, [["a b"] * 4 + [wrong] + ["a b"] * 3])
+    with pytest.raises(TensorMTError, match="segment 5 h"):
+        list(Evaluator(["bleu"]).run(some, 7, start=1))
+
+
 class Counted:
     """A corpus that notes which chunks were read, and in which thread."""
 
