@@ -5,7 +5,7 @@
     PER = (max(H, N) - M) / N    H words of the hypothesis, M in common whatever their places
 
 WER and CER have the numbers of jiwer for one reference: case and punctuation count, words are cut
-at white space; in CER the white space between words counts as characters, that at the ends does
+at blanks; in CER the white space between words counts as characters, that at the ends does
 not. PER (Tillmann et al. 1997) counts the words as bags: a word in the wrong place is no error.
 """
 
@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     from tensormt.text.tokens import TokenBatch
 
 Tokenizer = Annotated[
-    str, Choice("Tokeniser", ("none", "13a", "char"), "a tokeniser of sacrebleu by its name there")
+    str,
+    Choice(
+        "Tokeniser", ("none", "blanks", "13a", "char"), "a tokeniser of sacrebleu by its name there"
+    ),
 ]
 Lowercase = Annotated[bool, Boolean("Compare in lower case")]
 Whitespace = Annotated[bool, Boolean("Count white space between words as characters")]
@@ -35,7 +38,7 @@ class WER(ErrorRate):
     """Word error rate with jiwer's numbers: 0 is perfect, and there is no upper bound.
 
     Args:
-        tokenize: Tokeniser of text; none cuts at white space, as jiwer does.
+        tokenize: Tokeniser of text; blanks cuts at blanks, as jiwer does, none at any white space.
         lowercase: Compare in lower case.
 
     >>> from tensormt import TokenBatch
@@ -48,7 +51,7 @@ class WER(ErrorRate):
     name = "WER"
     summary: ClassVar[str] = "word error rate with jiwer's numbers, 0 is perfect"
 
-    def __init__(self, tokenize: Tokenizer = "none", lowercase: Lowercase = False) -> None:
+    def __init__(self, tokenize: Tokenizer = "blanks", lowercase: Lowercase = False) -> None:
         from tensormt.text.plain_tokens import check_name
 
         self._configure(locals())
@@ -92,7 +95,7 @@ class PER(WER):
     """Position-independent error rate: 0 is perfect, and there is no upper bound.
 
     Args:
-        tokenize: Tokeniser of text; none cuts at white space.
+        tokenize: Tokeniser of text, as for WER.
         lowercase: Compare in lower case.
 
     >>> from tensormt import TokenBatch

@@ -24,7 +24,7 @@ Row = Sequence[str]  # the tokens of a line; a string where each character is a 
 # every character but white space, every character, and all but white space at the ends
 CHARACTERS = ("char", "letters", "stripped")
 WITH_SPACE = ("letters", "stripped", "spaced")  # those that keep white space
-NATIVE = ("13a", "none", *CHARACTERS, "spaced", "rouge")
+NATIVE = ("13a", "none", "blanks", *CHARACTERS, "spaced", "rouge")
 # The token of a line that has text, but none that its tokeniser keeps (TER without punctuation,
 # ROUGE): so that such a reference is present, not absent. A code point that is no character.
 NO_TOKEN = "\ufdd0"
@@ -49,6 +49,9 @@ _MTEVAL = (
     (re.compile(r"([0-9])(-)"), r"\1 \2 "),
 )
 _RUNS = re.compile(r"\s+|\S+")
+_TWO_OR_MORE = re.compile(r"\s\s+")
+# white space other than the blank: alone between two letters it separates no words in jiwer
+OTHER_SPACE = [chr(code) for code in range(0x3001) if chr(code).isspace() and code != ord(" ")]
 
 
 def tokenize_13a(line: str) -> list[str]:
@@ -71,6 +74,15 @@ def tokenize_13a(line: str) -> list[str]:
     for pattern, replacement in _MTEVAL:
         line = pattern.sub(replacement, line)
     return line.split()
+
+
+def tokenize_blanks(line: str) -> list[str]:
+    """Cut a line at blanks and at two or more characters of white space, as jiwer does.
+
+    >>> tokenize_blanks("the US\\u00a0airspace  of\\t old")
+    ['the', 'US\\xa0airspace', 'of', 'old']
+    """
+    return [word for word in _TWO_OR_MORE.sub(" ", line).strip().split(" ") if word]
 
 
 def _without_space(line: str) -> str:
@@ -96,6 +108,7 @@ def _with_sentences(
 _TOKENIZERS: dict[str, Callable[[str], Row]] = {
     "13a": tokenize_13a,
     "none": str.split,
+    "blanks": tokenize_blanks,
     "char": _without_space,
     "letters": str,
     "stripped": str.strip,

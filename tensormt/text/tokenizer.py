@@ -29,6 +29,7 @@ from tensormt.text.plain_tokens import CHARACTERS as CHARACTERS
 from tensormt.text.plain_tokens import (
     NATIVE,
     NO_TOKEN,
+    OTHER_SPACE,
     WITH_SPACE,
     foreign,
     is_by_line,
@@ -107,6 +108,9 @@ def tokenize(
             texts = [line.lower() for line in texts]
         if other is not None:
             texts = [other(line.rstrip()) for line in texts]
+        if name == "blanks":
+            joined = " ".join(texts)
+            by_line = any(space in joined for space in OTHER_SPACE)
         if by_line or name == "spaced":
             strings, count = _by_line(texts, first, name)
         elif name == "rouge":

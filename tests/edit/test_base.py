@@ -19,7 +19,7 @@ def test_rates_of_sums():
 def test_mean_takes_one_minus_the_rate():
     """max(0, 1 - x), stated in the signature."""
     metric = tm.Mean([tm.BLEU(1), tm.WER()])
-    assert "+1-WER(case:mixed,tok:none,ref:best)" in metric.signature
+    assert "+1-WER(case:mixed,tok:blanks,ref:best)" in metric.signature
     hyp, ref = tm.TokenBatch.from_texts([["a b", "x y z w q"], ["a c", "u v"]], "none")
     assert metric(hyp, [ref]).tolist() == pytest.approx([0.5, 0.0])
     assert metric.higher_is_better

@@ -20,10 +20,10 @@ from tensormt.train.torchmetrics_wrapper import TorchScore
 WORDS = ["a", "b", "A", "the", "cat.", "漢字", "Σ", "é", "don't", "😀"]
 LINE = st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join)
 FILLED = st.lists(st.sampled_from(WORDS), min_size=1, max_size=12).map(" ".join)
-SPACED = st.text(alphabet="ab  é漢Σ.\u2003\t", max_size=20)
+SPACED = st.text(alphabet="ab  é漢Σ.\u2003\t\u00a0\n", max_size=20)
 
 
-@given(st.lists(st.tuples(LINE, FILLED), min_size=1, max_size=8))
+@given(st.lists(st.tuples(st.one_of(LINE, SPACED), FILLED), min_size=1, max_size=8))
 def test_equal_to_jiwer(rows):
     hyps, refs = (list(column) for column in zip(*rows, strict=True))
     found = tm.score(hyps, [refs], metrics=["wer", "cer"])
