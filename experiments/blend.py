@@ -1,4 +1,4 @@
-"""Which metric correlates best with human scores: single ones, and the means that were tried for `blend`.
+"""Which metric correlates best with human scores: single ones, and means tried for `blend`.
 
     python experiments/blend.py --data FOLDER [--cache FOLDER] [--sets webnlg20 …] [--candidates]
         [--unseen]
