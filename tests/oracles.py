@@ -301,3 +301,15 @@ def random_case(seed, most=60, segments=4):
             row[rng.randrange(streams)] = tree()
         refs.append(row)
     return hyps, refs
+
+
+def all_trees(i, j):
+    """Every binary tree over words i … j-1, as lists of spans, the whole one first."""
+    if j == i + 1:
+        return [[(i, j)]]
+    return [
+        [(i, j), *left, *right]
+        for k in range(i + 1, j)
+        for left in all_trees(i, k)
+        for right in all_trees(k, j)
+    ]

@@ -199,11 +199,7 @@ def _of_tsv(path: str) -> Iterator[_Rating]:
 
 def _of_jsonl(path: str) -> Iterator[_Rating]:
     """ESA, an object a line."""
-    for number, line in enumerate(files.lines(path), 1):
-        if not line.strip():
-            continue
-        where = f"{files.display_name(path)}, line {number}"
-        row = files.json_line(line, where)
+    for where, row in files.json_objects(path):
         given = row.get("esa_spans", row.get("spans"))
         if not isinstance(row.get("system"), str) or not isinstance(given, list):
             raise TensorMTError(f'{where}: expected "system", "line_id" and "esa_spans"')

@@ -215,6 +215,21 @@ def json_line(line: str, where: str) -> dict[str, Any]:
     return data
 
 
+def json_objects(path: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Iterate over the JSON objects of a file, one a line; blank lines are left out.
+
+    Args:
+        path: File.
+
+    Returns:
+        Pairs of the place, as errors name it («x.jsonl, line 1»), and the object.
+    """
+    for number, line in enumerate(lines(path), 1):
+        if line.strip():
+            where = f"{display_name(path)}, line {number}"
+            yield where, json_line(line, where)
+
+
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object of JSON, whose keys must differ."""
     found = dict(pairs)

@@ -71,11 +71,7 @@ class _Row(NamedTuple):
 
 def _rows(path: str) -> Iterator[_Row]:
     """Iterate over the checked segments of a file."""
-    for number, line in enumerate(files.lines(path), 1):
-        if not line.strip():
-            continue
-        where = f"{files.display_name(path)}, line {number}"
-        data = files.json_line(line, where)
+    for where, data in files.json_objects(path):
         if not isinstance(data.get("sys"), dict):
             raise TensorMTError(f'{where}: expected an object with "refs" and "sys"')
         given = check_texts(data.get("refs") or [], where, "refs")

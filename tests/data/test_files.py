@@ -95,3 +95,15 @@ def test_encoding_is_checked_while_lines_are_counted(tmp_path, block):
     for read in (files.count_lines, files.text, lambda name: list(files.lines(name))):
         with pytest.raises(tm.TensorMTError, match="line 1: not UTF-8 text but UTF-16: convert it"):
             read(str(path))
+
+
+def test_objects_of_a_file_have_their_places(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"a": 1}\n\n {"b": 2}\n[]\n', encoding="utf-8")
+    found = files.json_objects(str(path))
+    assert [next(found), next(found)] == [
+        (f"{path}, line 1", {"a": 1}),
+        (f"{path}, line 3", {"b": 2}),
+    ]
+    with pytest.raises(tm.TensorMTError, match="line 4: expected a JSON object"):
+        next(found)

@@ -7,20 +7,9 @@ import torch
 from fake_cuda import DeviceTensor, FakeCuda, to_host
 from hypothesis import given
 from hypothesis import strategies as st
+from oracles import all_trees
 
 from tensormt.kernels.charts import best, climb, log_sum, marginals, splits
-
-
-def all_trees(i, j):
-    """Every binary tree over words i … j−1, as lists of spans, the whole one first."""
-    if j == i + 1:
-        return [[(i, j)]]
-    return [
-        [(i, j), *left, *right]
-        for k in range(i + 1, j)
-        for left in all_trees(i, k)
-        for right in all_trees(k, j)
-    ]
 
 
 def random_scores(length, seed):

@@ -7,6 +7,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from oracles import all_trees
 from supar.structs import ConstituencyCRF
 from supar.utils.transform import Tree
 
@@ -120,18 +121,6 @@ def test_marginals_do_not_see_padding():
         torch.testing.assert_close(together[b, : n + 1, : n + 1], alone, rtol=1e-12, atol=0)
         assert together[b].sum().item() == pytest.approx(2 * n - 1)  # a tree has 2n−1 spans
         assert not together[b, :, n + 1 :].any()
-
-
-def all_trees(i, j):
-    """Every binary tree over words i … j−1, as sets of spans."""
-    if j == i + 1:
-        return [[(i, j)]]
-    return [
-        [(i, j), *left, *right]
-        for k in range(i + 1, j)
-        for left in all_trees(i, k)
-        for right in all_trees(k, j)
-    ]
 
 
 @pytest.mark.parametrize("length", [1, 2, 3, 4, 5, 6, 7])

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from oracles import all_trees
 from parser.samples import SMALL_RECIPE, fit_constituency, write_treebank
 
 from tensormt.errors import TensorMTError
@@ -29,18 +30,6 @@ def teachers(files):
     from tensormt.parser import Parser
 
     return [Parser.load(files / name).network for name in ("first", "second")]
-
-
-def all_trees(i, j):
-    """The sets of spans of all binary trees over the words i … j."""
-    if j == i + 1:
-        return [[(i, j)]]
-    return [
-        [(i, j), *left, *right]
-        for k in range(i + 1, j)
-        for left in all_trees(i, k)
-        for right in all_trees(k, j)
-    ]
 
 
 def probabilities(network, words):
