@@ -127,7 +127,7 @@ def test_names_and_files_that_documents_mention_exist(path):
     for name in re.findall(r"`(tensormt(?:\.\w+)+)`", FENCE.sub("", text)):
         assert exists(name), f"{path.name} mentions {name}, which is not there"
     for name in re.findall(
-        r"\b((?:tensormt|tests|bench|experiments|examples|docs)/[\w/.]*\w/?)", text
+        r"\b((?:tensormt|tests|bench|experiments|examples|docs)/[\w/.-]*\w/?)", text
     ):
         assert (ROOT / name).exists(), f"{path.name} mentions {name}, which is not there"
     for target in re.findall(r"\]\((?![a-z]+:|#)([^)#]+)", text):

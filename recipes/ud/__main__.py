@@ -3,7 +3,8 @@
     python -m recipes.ud --data TREEBANKS --work FOLDER
 
 TREEBANKS has a folder for each language (`de`), each with train.conllu, dev.conllu and test.conllu.
-Steps: prepare (checks and counts), train (one model of all languages; resumed after a kill),
+Steps: prepare (checks, counts, and the sentences of PUD apart), train (one model of all languages;
+resumed after a kill),
 evaluate (test sets, beside the parser of the package), export (the languages above `least_uas`).
 FOLDER/export has the parser, its checksum and results.md.
 """
@@ -25,25 +26,43 @@ PARTS = ("train", "dev", "test")
 SPEED = 300  # sentences of each language whose parsing is timed
 
 
-def prepare(data: Path, languages: list[str]) -> dict[str, dict[str, int]]:
-    """Read all files and count the words of the text."""
+def prepare(folder: Path, data: Path, settings: dict[str, Any]) -> dict[str, dict[str, int]]:
+    """Read all files, count the words of the text, and write the sentences of PUD apart."""
+    pud = settings["pud"]
+    for lang in pud["languages"]:
+        text = (data / lang / "train.conllu").read_text(encoding="utf-8")
+        blocks = [block + "\n\n" for block in text.strip().split("\n\n")]
+        rest = len(blocks) - pud["sentences"]
+        for name, part in ((lang, blocks[:rest]), (apart(lang), blocks[rest:])):
+            (folder / f"{name}.conllu").write_text("".join(part), encoding="utf-8")
     return {
         lang: {
             part: sum(len(s.words) for s in read_language(data / lang / f"{part}.conllu", lang))
             for part in PARTS
         }
-        for lang in languages
+        for lang in settings["languages"]
     }
 
 
-def train(folder: Path, data: Path, settings: dict[str, Any]) -> dict[str, float]:
+def apart(lang: str) -> str:
+    """Return the name under which the sentences of PUD of a language are trained.
+
+    They were annotated by other people than the test sets, and differ as a dialect does.
+    """
+    return f"{lang}-pud"
+
+
+def train(folder: Path, data: Path, prepared: Path, settings: dict[str, Any]) -> dict[str, float]:
     """Train one model of all languages; return the scores of its best epoch on dev."""
-    files = [
-        [(lang, data / lang / f"{part}.conllu") for lang in settings["languages"]]
-        for part in ("train", "dev")
-    ]
+    trees, dev = [], []
+    for lang in settings["languages"]:
+        two = lang in settings["pud"]["languages"]
+        names = [lang, apart(lang)] if two else [lang]
+        source = "{}.conllu" if two else "{}/train.conllu"
+        trees += [(name, (prepared if two else data) / source.format(name)) for name in names]
+        dev.append((names[-1], data / lang / "dev.conllu"))
     recipe = DependencyRecipe(**settings["recipe"])
-    fit_dependency(*files, folder, recipe, resume=can_resume(folder), report=report)
+    fit_dependency(trees, dev, folder, recipe, resume=can_resume(folder), report=report)
     best: dict[str, float] = checkpoint.load_settings(folder)["training"]["dev"]
     return best
 
@@ -95,11 +114,12 @@ def run(args: Namespace) -> None:
     """Run all steps."""
     settings = json.loads(args.settings.read_text(encoding="utf-8"))
     languages, step = settings["languages"], Steps(args.work)
-    words = step("prepare", languages, lambda _: prepare(args.data, languages))
+    used = [languages, settings["pud"]]
+    words = step("prepare", used, lambda folder: prepare(folder, args.data, settings))
     if args.until == "prepare":
         return
-    model = args.work / "train"
-    step("train", settings, lambda folder: train(folder, args.data, settings))
+    model, prepared = args.work / "train", args.work / "prepare"
+    step("train", settings, lambda folder: train(folder, args.data, prepared, settings))
     if args.until == "train":
         return
     new = step("evaluate", settings, lambda _: evaluate(model, args.data, languages))

@@ -107,7 +107,9 @@ class Trainer(ABC):
         self.model = model.to(device)
         self.weights = [p for p in self.model.parameters() if p.requires_grad] + list(more)
         groups = self.groups()
-        self.optimizer = torch.optim.Adam(groups, recipe.rate, (0.9, beta), 1e-12)
+        self.optimizer = torch.optim.Adam(
+            groups, recipe.rate, (0.9, beta), 1e-12, fused=device.type in ("cpu", "cuda")
+        )
         self.averaged = [p.detach().clone() for p in self.weights]
         self.epoch = self.step = 0
         self.best: dict[str, float] = {}

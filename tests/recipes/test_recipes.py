@@ -27,6 +27,7 @@ from recipes.steps import arguments, checksum, main
 from tensormt.errors import TensorMTError
 from tensormt.parser import Parser
 
+PUD = {"sentences": 1, "languages": ["de"]}
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 
@@ -54,7 +55,7 @@ def treebanks(tmp_path):
 
 
 def test_dependencies_in_all_steps(treebanks, capsys, monkeypatch):
-    settings = {"languages": ["de", "fr"], "least_uas": 0.0}
+    settings = {"languages": ["de", "fr"], "pud": PUD, "least_uas": 0.0}
     settings["recipe"] = changed(SMALL_DEPENDENCY, epochs=2)
     file = write_settings(treebanks / "settings.json", settings)
     args = Namespace(data=treebanks, work=treebanks / "work", settings=file, until=None)
@@ -89,7 +90,7 @@ def test_a_language_below_the_least_uas_is_not_exported(treebanks, capsys, monke
     rows = {"de": 71.9, "fr": 72.0}
     found = {k: {"uas": v, "las": v - 9, "speed": 9.0} for k, v in rows.items()}
     monkeypatch.setattr(ud, "evaluate", lambda *_: found)
-    settings = {"languages": ["de", "fr"], "least_uas": 72.0}
+    settings = {"languages": ["de", "fr"], "pud": PUD, "least_uas": 72.0}
     settings["recipe"] = changed(SMALL_DEPENDENCY, epochs=1)
     file = write_settings(treebanks / "settings.json", settings)
     ud.run(Namespace(data=treebanks, work=treebanks / "work", settings=file, until=None))
