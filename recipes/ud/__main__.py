@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from recipes.steps import Steps, arguments, can_resume, export, main, report, speed, table
+from tensormt.data import files
 from tensormt.errors import TensorMTError
 from tensormt.parser import Parser, checkpoint
 from tensormt.parser.dependency_fitting import attachment, fit_dependency
@@ -30,7 +31,7 @@ def prepare(folder: Path, data: Path, settings: dict[str, Any]) -> dict[str, dic
     """Read all files, count the words of the text, and write the sentences of PUD apart."""
     pud = settings["pud"]
     for lang in pud["languages"]:
-        text = (data / lang / "train.conllu").read_text(encoding="utf-8")
+        text = files.text(str(data / lang / "train.conllu"))
         blocks = [block + "\n\n" for block in text.strip().split("\n\n")]
         rest = len(blocks) - pud["sentences"]
         for name, part in ((lang, blocks[:rest]), (apart(lang), blocks[rest:])):
