@@ -23,6 +23,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 A = TypeVar("A", bound=Any)  # an array of torch or numpy
+_NUMBERS = (list, int, float)
 
 
 def namespace(array: Any) -> Any:
@@ -33,7 +34,7 @@ def namespace(array: Any) -> Any:
 
 def as_float64(array: Any) -> Any:
     """Return the array in double precision; numbers as they are."""
-    if isinstance(array, list | int | float):
+    if isinstance(array, _NUMBERS):
         return array
     return array.astype(np.float64) if isinstance(array, np.ndarray) else array.double()
 

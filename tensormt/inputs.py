@@ -17,16 +17,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from tensormt.errors import TensorMTError
+from tensormt.text.tokens import TokenBatch
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
     from tensormt.prepared import PreparedTexts
-    from tensormt.text.tokens import TokenBatch
     from tensormt.trees.batch import TreeBatch
     from tensormt.vectors.batch import VectorBatch
 
@@ -119,8 +120,6 @@ class Tokens(Input):
 
     def check(self, metric: str, batch: Any) -> None:
         """Raise unless the batch holds tokens; a batch brings its own tokenisation."""
-        from tensormt.text.tokens import TokenBatch
-
         if not isinstance(batch, TokenBatch):
             raise TensorMTError(
                 f"{metric} compares tokens but got {_kind(batch)}: make a batch with "
@@ -129,8 +128,6 @@ class Tokens(Input):
 
     def empty(self) -> TokenBatch:
         """Return a batch without segments."""
-        from tensormt.text.tokens import TokenBatch
-
         return TokenBatch.from_text([], *self.cut)
 
     def read(self, texts: PreparedTexts) -> None:
@@ -192,9 +189,7 @@ class Trees(Input):
 
     def check(self, metric: str, batch: Any) -> None:
         """Raise unless the batch holds trees of the kind."""
-        from tensormt.trees.batch import TreeBatch
-
-        if not isinstance(batch, TreeBatch):
+        if not isinstance(batch, _tree_batch()):
             raise TensorMTError(
                 f"{metric} compares trees but got {_kind(batch)}: make a batch with "
                 "Parser.load().parse(lines) or TreeBatch.from_brackets(lines)"
@@ -449,9 +444,16 @@ class CompositeReferences(Sequence[CompositeBatch]):
         return CompositeBatch(part[index] for part in self.parts)
 
 
+@cache
+def _tree_batch() -> type[TreeBatch]:
+    """The class of batches of trees, whose module imports torch."""
+    from tensormt.trees.batch import TreeBatch
+
+    return TreeBatch
+
+
 def is_batch(value: Any) -> bool:
     """Whether a value is a batch of segments."""
-    from tensormt.text.tokens import TokenBatch
     from tensormt.trees.batch import TreeBatch
     from tensormt.vectors.batch import VectorBatch
 
@@ -473,7 +475,6 @@ def member_batches(batches: Sequence[Any], number: int) -> Sequence[Any]:
 
 
 def _kind(batch: Any) -> str:
-    from tensormt.text.tokens import TokenBatch
     from tensormt.trees.batch import TreeBatch
     from tensormt.vectors.batch import VectorBatch
 

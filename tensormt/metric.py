@@ -11,7 +11,7 @@ The public methods check their arguments once and then call the hooks that a sub
 
     public        hook
     statistics    _statistics(hyp, refs) -> Tensor [B,K]
-                  _plain_statistics(hyp, refs) -> numpy [B,K] (optional: a few segments, on a CPU)
+                  _plain_statistics(hyp, refs) -> B lists of K (optional: a few segments, on a CPU)
     score         _score(rows, segment) -> array [...], of arrays [...,K] of torch or numpy, and,
                   where there is a plain path, of a list of K numbers (`tensormt.formulas`)
     explain       _explain(hyp, refs) (optional)
@@ -110,8 +110,8 @@ class Metric(ABC, Generic[Batch]):
     def _score(self, rows: Any, segment: bool | None) -> Any:
         """Compute scores [...] of statistics [...,K], torch or numpy, or of K numbers in a list."""
 
-    def _plain_statistics(self, hyp: Batch, refs: Sequence[Batch]) -> np.ndarray | None:
-        """Compute statistics of a few segments in plain Python; None: use the batched engine."""
+    def _plain_statistics(self, hyp: Batch, refs: Sequence[Batch]) -> list[list[float]] | None:
+        """Compute K numbers for each of a few segments; None: use the batched engine."""
         return None
 
     def _explain(self, hyp: Batch, refs: Sequence[Batch]) -> Explanation:
@@ -148,7 +148,11 @@ class Metric(ABC, Generic[Batch]):
         """Compute `statistics`, of the plain path in numpy, of the engine in torch."""
         refs = self._check_sides(hyp, refs)
         rows = None if batched else self._plain_statistics(hyp, refs)
-        return self._statistics(hyp, refs) if rows is None else rows
+        return self._statistics(hyp, refs) if rows is None else self._as_array(rows)
+
+    def _as_array(self, rows: list[list[float]]) -> np.ndarray:
+        """Return plain statistics as an array [B,K]."""
+        return np.array(rows, np.int64 if self.integer else np.float64)
 
     @overload
     def score(self, statistics: np.ndarray, *, segment: bool | None = None) -> np.ndarray: ...
@@ -186,11 +190,12 @@ class Metric(ABC, Generic[Batch]):
         """Compute segment scores, float64 [B]."""
         import torch
 
-        rows = self.rows(hyp, refs)
-        if not isinstance(rows, np.ndarray):
-            scores: Tensor = self.score(rows, segment=True)
+        refs = self._check_sides(hyp, refs)
+        rows = self._plain_statistics(hyp, refs)
+        if rows is None:
+            scores: Tensor = self.score(self._statistics(hyp, refs), segment=True)
             return scores
-        return torch.from_numpy(np.array([self._score(row, True) for row in rows.tolist()]))
+        return torch.from_numpy(np.array([self._score(row, True) for row in rows], np.float64))
 
     def on_unit_scale(self, scores: Any) -> Any:
         """Put scores on a scale of 0 to 1 on which higher is better, as means and rewards do.
@@ -338,8 +343,9 @@ class Metric(ABC, Generic[Batch]):
     def _check_batches(self, batches: Any) -> Sequence[Any]:
         """A list of batches that the metric can read."""
         if isinstance(batches, Sequence) and not isinstance(batches, str | bytes):
+            check = self.reads.check
             for batch in batches:
-                self.reads.check(self.name, batch)
+                check(self.name, batch)
             return batches
         if is_batch(batches):
             raise TensorMTError(

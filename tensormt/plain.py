@@ -1,9 +1,9 @@
 """The plain-Python path: when it is taken, and the counting that its definitions share.
 
 For a few segments the per-call overhead of tensor operations is larger than the work, so metrics
-define their statistics a second time, for one segment and in plain Python (`_plain_row` of BLEU and
-chrF, `_plain_counts` of the metrics on trees). These definitions are also the ones to read. The
-tests compare them with the batched engine on random input: both give the same integers.
+define their statistics a second time, for one segment and in plain Python (`_plain_row`). These
+definitions are also the ones to read. The tests compare them with the batched engine on random
+input: both give the same integers.
 
 This module imports neither torch nor pyarrow.
 """
@@ -11,8 +11,7 @@ This module imports neither torch nor pyarrow.
 from __future__ import annotations
 
 import sys
-from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import cache
 from itertools import chain
 
@@ -63,12 +62,25 @@ def overridden(metric: type, plain: str, *engine: str) -> bool:
     return any(place(name) < place(plain) for name in engine)
 
 
-def clipped(hyp: Sequence[Hashable], refs: Sequence[Sequence[Hashable]]) -> int:
+def ngrams(tokens: Sequence[Hashable], max_order: int) -> Iterator[Iterable[Hashable]]:
+    """Iterate over the n-grams of a line, order by order; those of one order can be read once.
+
+    >>> [list(found) for found in ngrams(["a", "b", "c"], 2)]
+    [['a', 'b', 'c'], [('a', 'b'), ('b', 'c')]]
+    """
+    yield tokens
+    shifted = [tokens]
+    for order in range(1, max_order):
+        shifted.append(tokens[order:])
+        yield zip(*shifted)  # noqa: B905  # as long as the shortest
+
+
+def clipped(hyp: Sequence[Hashable], refs: Sequence[Iterable[Hashable]]) -> int:
     """Count the items of the hypothesis, each at most as often as in any single reference.
 
     Args:
         hyp: The items of the hypothesis.
-        refs: The items of each reference, at least one.
+        refs: The items of each reference, at least one; each is read once.
 
     Returns:
         Σ over different items of min(count in the hypothesis, largest count in one reference).
@@ -79,13 +91,28 @@ def clipped(hyp: Sequence[Hashable], refs: Sequence[Sequence[Hashable]]) -> int:
     own = set(hyp)
     if len(own) == len(hyp):  # no item repeats: it counts if any reference has it
         return len(own.intersection(chain.from_iterable(refs)))
-    count = Counter(hyp)
-    most = Counter(filter(own.__contains__, refs[0]))
-    for ref in refs[1:]:
-        most |= Counter(filter(own.__contains__, ref))
-    return sum(map(min, most.values(), map(count.__getitem__, most)))
+    most: dict[Hashable, int] = {}
+    for ref in refs:
+        here = count(filter(own.__contains__, ref))
+        for item, number in most.items():
+            here[item] = max(number, here.get(item, 0))
+        most = here
+    if sum(most.values()) == len(most):  # no reference has one of them twice
+        return len(most)
+    counts = count(hyp)
+    return sum(map(min, most.values(), map(counts.__getitem__, most)))
+
+
+def count(items: Iterable[Hashable]) -> dict[Hashable, int]:
+    """Count items; for a few of them faster than a Counter."""
+    found: dict[Hashable, int] = {}
+    for item in items:
+        found[item] = found.get(item, 0) + 1
+    return found
 
 
 def closest_length(length: int, lengths: Sequence[int]) -> int:
     """Return the reference length closest to the hypothesis's, the shorter of two equally close."""
+    if len(lengths) == 1:
+        return lengths[0]
     return min(lengths, key=lambda other: (abs(other - length), other))

@@ -13,8 +13,6 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
 from tensormt.combined.base import CombinedMetric
 from tensormt.errors import TensorMTError
 from tensormt.formulas import namespace
@@ -75,14 +73,18 @@ class Mean(CombinedMetric):
         kind = torch.float64 if any(rows.is_floating_point() for rows in found) else torch.int64
         return torch.cat([found[0][:, :1].to(kind), *(rows[:, 1:].to(kind) for rows in found)], 1)
 
-    def _plain_statistics(self, hyp: Any, refs: Sequence[Any]) -> np.ndarray | None:
+    def _plain_statistics(self, hyp: Any, refs: Sequence[Any]) -> list[list[float]] | None:
         found = []
         for metric, sides in self._members(hyp, refs):
             rows = metric._plain_statistics(*sides)
             if rows is None:
                 return None
             found.append(rows)
-        return np.concatenate([found[0][:, :1], *(rows[:, 1:] for rows in found)], 1)
+        first, *others = found
+        return [
+            row + [n for more in own for n in more[1:]]
+            for row, *own in zip(first, *others, strict=True)
+        ]
 
     def _members(self, hyp: Any, refs: Sequence[Any]) -> list[tuple[Metric[Any], tuple[Any, Any]]]:
         """Each member with the hypothesis and references that it reads."""

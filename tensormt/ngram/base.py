@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Hashable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast
 
 from tensormt.errors import TensorMTError
@@ -31,6 +32,8 @@ Tokenizer = Annotated[
     str, Choice("Tokeniser", ("13a", "none", "char"), "a tokeniser of sacrebleu by its name there")
 ]
 Lowercase = Annotated[bool, Boolean("Compare in lower case")]
+_ENGINE = ("_statistics", "in_case", "count")  # methods for which `_plain_row` stands
+_tokens = lru_cache(maxsize=64)(Tokens)  # asked for in every call
 
 
 class NgramMetric(Metric["TokenBatch"]):
@@ -58,7 +61,7 @@ class NgramMetric(Metric["TokenBatch"]):
     @property
     def reads(self) -> Tokens:
         """Tokens, by the metric's tokeniser and case."""
-        return Tokens(self.tokenize, self.lowercase)
+        return _tokens(self.tokenize, self.lowercase)
 
     def settings(self) -> dict[str, object]:
         """Return order, case and tokeniser."""
@@ -113,7 +116,18 @@ class NgramMetric(Metric["TokenBatch"]):
 
         return joint_statistics([self], hyp, refs)[0]
 
-    def _plain_row(self, hyp: Row, refs: Sequence[Row]) -> list[int]:
+    @property
+    def has_plain_path(self) -> bool:
+        """Whether a few segments can be scored in plain Python, without torch."""
+        return not overridden(type(self), "_plain_row", *_ENGINE)
+
+    def _plain_statistics(
+        self, hyp: TokenBatch, refs: Sequence[TokenBatch]
+    ) -> list[list[float]] | None:
+        segments = self._plain_rows(hyp, refs)
+        return None if segments is None else [self._plain_row(*segment) for segment in segments]
+
+    def _plain_row(self, hyp: Row, refs: Sequence[Row]) -> list[float]:
         """Compute the statistics of one segment from its tokens and those of its references."""
         raise NotImplementedError
 
@@ -130,7 +144,7 @@ class NgramMetric(Metric["TokenBatch"]):
         """
         if not 0 < len(hyp) <= limit(MAX_SEGMENTS):
             return None
-        if overridden(type(self), "_plain_row", "_statistics", "in_case", "count"):
+        if not self.has_plain_path:
             return None
         sides, size = [], 0
         for batch in (hyp, *refs):
@@ -161,8 +175,8 @@ class NgramMetric(Metric["TokenBatch"]):
         refs = self._check_sides(hyp, refs)
         if all(metric.has_plain_path for metric in metrics):
             rows = [metric._plain_statistics(hyp, refs) for metric in metrics]
-            if not any(found is None for found in rows):
-                return rows
+            if None not in rows:
+                return [m._as_array(r) for m, r in zip(metrics, rows, strict=True) if r]
         from tensormt.ngram.matching import joint_statistics
 
         return [*joint_statistics(metrics, hyp, refs)]

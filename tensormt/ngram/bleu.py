@@ -14,11 +14,9 @@ segments do so and sums of segments do not, which is what `sacrebleu -sl` and `s
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from operator import add, truediv
+from collections.abc import Sequence
+from operator import add
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
-
-import numpy as np
 
 from tensormt.errors import TensorMTError
 from tensormt.formulas import (
@@ -37,7 +35,7 @@ from tensormt.formulas import (
 )
 from tensormt.ngram.base import Lowercase, MaxOrder, NgramMetric, Tokenizer
 from tensormt.options import Boolean, Choice, Number
-from tensormt.plain import clipped, closest_length
+from tensormt.plain import clipped, closest_length, ngrams
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -45,7 +43,6 @@ if TYPE_CHECKING:
     from tensormt.ngram.frequencies import Frequencies
     from tensormt.ngram.match_table import MatchTable
     from tensormt.text.plain_tokens import Row
-    from tensormt.text.tokens import TokenBatch
 
 # default value of each smoothing; None: it takes no value
 SMOOTHINGS: dict[str, float | None] = {
@@ -97,28 +94,25 @@ def bleu(
         found, possible = each(add, found, more), each(add, possible, more)
     # an order in which the hypothesis has no n-gram does not count, nor do those above it
     real = each(positive, possible)
-    if smooth in ("exp", "floor", "epsilon"):
-        zero = each(_missed, found, real)
-        if smooth == "exp":
-            halvings = running_total(zero)
-            found = each(lambda none, count, n: where(none, 0.5**count, n), zero, halvings, found)
-        elif smooth == "floor":
-            found = each(lambda none, n: where(none, value, n), zero, found)
-    whole = each(lambda counts, n: where(counts, n, 1.0), real, possible)
-    precision = each(truediv, found, whole)
-    if smooth == "epsilon":
-        precision = each(lambda none, share: where(none, value, share), zero, precision)
-    logs = total(each(lambda counts, share: where(counts, log(share), 0.0), real, precision))
+    if smooth == "exp":
+        halvings = running_total(each(lambda n, counts: (n == 0) & counts, found, real))
+        found = each(lambda n, times: where(n == 0, 0.5**times, n), found, halvings)
+    elif smooth == "floor":
+        found = each(lambda n: where(n == 0, value, n), found)
+
+    def log_precision(n: Any, all_: Any, counts: Any) -> Any:
+        share = n / where(counts, all_, 1.0)
+        if smooth == "epsilon":
+            share = where(n == 0, value, share)
+        return where(counts, log(share), 0.0)
+
+    logs = total(each(log_precision, found, possible, real))
     number = total(real)
     counted = where(effective_order, number, orders)
     score = 100.0 * brevity_penalty(length, reference) * exp(logs / where(counted > 0, counted, 1))
     if effective_order is not True:
         some = some & (effective_order | (number == orders))
     return where(some, score, 0.0)
-
-
-def _missed(found: Any, real: Any) -> Any:
-    return (found == 0) & real
 
 
 def _above_first(value: float, like: Any) -> Any:
@@ -128,13 +122,6 @@ def _above_first(value: float, like: Any) -> Any:
     values = namespace(like).full_like(like, value)
     values[..., 0] = 0.0
     return values
-
-
-def _ngrams(tokens: Row, order: int) -> Sequence[Hashable]:
-    """The n-grams of a line."""
-    if order == 1:
-        return tokens
-    return list(zip(*[tokens[start:] for start in range(order)], strict=False))
 
 
 class BLEU(NgramMetric):
@@ -200,23 +187,17 @@ class BLEU(NgramMetric):
         """Count segments, lengths, and matches and n-grams of each order."""
         return table.rows(table.closest, table.matched, table.totals)
 
-    def _plain_statistics(self, hyp: TokenBatch, refs: Sequence[TokenBatch]) -> np.ndarray | None:
-        segments = self._plain_rows(hyp, refs)
-        if segments is None:
-            return None
-        return np.array([self._plain_row(row, others) for row, others in segments], np.int64)
-
-    def _plain_row(self, hyp: Row, refs: Sequence[Row]) -> list[int]:
+    def _plain_row(self, hyp: Row, refs: Sequence[Row]) -> list[float]:
         """Count lengths, matches and n-grams of one segment, given its tokens and references."""
-        length, orders = len(hyp), range(1, self.max_order + 1)
+        length, size = len(hyp), self.max_order
         matched: list[int] = []
-        for order in orders:
-            found = clipped(_ngrams(hyp, order), [_ngrams(ref, order) for ref in refs])
-            matched.append(found)
-            if not found:
+        by_order = zip(*[ngrams(row, size) for row in (hyp, *refs)], strict=True)
+        for own, *others in by_order:
+            matched.append(clipped(list(own), others))
+            if not matched[-1]:
                 break  # a longer n-gram contains one of this order
-        matched += [0] * (self.max_order - len(matched))
-        totals = [max(length - order + 1, 0) for order in orders]
+        matched += [0] * (size - len(matched))
+        totals = [max(length - order, 0) for order in range(size)]
         return [1, length, closest_length(length, [len(ref) for ref in refs]), *matched, *totals]
 
     def _score(self, rows: Any, segment: bool | None) -> Any:

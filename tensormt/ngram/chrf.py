@@ -16,8 +16,6 @@ from collections.abc import Hashable, Sequence
 from operator import add
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-import numpy as np
-
 from tensormt.errors import TensorMTError
 from tensormt.formulas import as_float64, each, part, ratio, total, where
 from tensormt.ngram.base import Lowercase, NgramMetric
@@ -158,23 +156,22 @@ class ChrF(NgramMetric):
             raise TensorMTError("chrF++ counts words, token ids have none: use word_order=0 here")
         return chrf_engine.statistics_of_ids(self, table)
 
-    def _plain_statistics(self, hyp: TokenBatch, refs: Sequence[TokenBatch]) -> np.ndarray | None:
+    def _plain_statistics(
+        self, hyp: TokenBatch, refs: Sequence[TokenBatch]
+    ) -> list[list[float]] | None:
         if not all(self._fits(batch) for batch in (hyp, *refs)):
             return None  # the engine raises
-        segments = self._plain_rows(hyp, refs)
-        if segments is None:
-            return None
-        return np.array([self._plain_row(row, others) for row, others in segments], np.int64)
+        return super()._plain_statistics(hyp, refs)
 
     def _plain_size(self, rows: Sequence[Row]) -> int:
         return sum(len(row) if isinstance(row, str) else sum(map(len, row)) for row in rows)
 
-    def _plain_row(self, hyp: Row, refs: Sequence[Row]) -> list[int]:
+    def _plain_row(self, hyp: Row, refs: Sequence[Row]) -> list[float]:
         """Count n-grams and matches of one segment with the reference of the best score."""
         own = self._plain_ngrams(hyp)
         rows = []
         for ref in refs:
-            row = [1]
+            row: list[float] = [1]
             for mine, other in zip(own, self._plain_ngrams(ref), strict=True):
                 # as in sacrebleu, n-grams do not count in an order that the reference lacks
                 row += [len(mine) if other else 0, len(other), clipped(mine, [other])]

@@ -56,19 +56,19 @@ class TreeMetric(Metric["TreeBatch"]):
         """
         if not 0 < len(hyp) <= MAX_SEGMENTS or overridden(type(self), "_plain_trees", "trees"):
             return None
-        lengths = []
+        sides, size = [], 0
         for batch in (hyp, *refs):
-            trees = batch.plain_trees()
-            if trees is None:
+            whole = batch.plain_trees()
+            trees = whole and self._plain_trees(batch)
+            if whole is None or trees is None:
                 return None
-            lengths.append([len(tree) for tree in trees])
-        if sum(map(sum, lengths)) > MAX_NODES:
-            return None
-        if not all(map(any, zip(*lengths[1:], strict=True))):
-            return None  # a segment has no reference
-        sides = [self._plain_trees(batch) for batch in (hyp, *refs)]
-        compared = [trees for trees in sides if trees is not None]
-        return list(zip(*compared, strict=True)) if len(compared) == len(sides) else None
+            size += sum([len(tree) for tree in whole])
+            if size > MAX_NODES:
+                return None
+            sides.append(trees)
+        segments = list(zip(*sides, strict=True))
+        # where a segment has no reference, the engine raises
+        return segments if all(any(refs) for _, *refs in segments) else None
 
     @abstractmethod
     def tree_settings(self) -> dict[str, object]:

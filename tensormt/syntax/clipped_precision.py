@@ -20,8 +20,6 @@ from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-import numpy as np
-
 from tensormt.formulas import (
     as_float64,
     brevity_penalty,
@@ -105,7 +103,9 @@ class ClippedPrecisionMetric(TreeMetric):
 
         return clipped_engine.statistics(self, hyp, refs)
 
-    def _plain_statistics(self, hyp: TreeBatch, refs: Sequence[TreeBatch]) -> np.ndarray | None:
+    def _plain_statistics(
+        self, hyp: TreeBatch, refs: Sequence[TreeBatch]
+    ) -> list[list[float]] | None:
         if self.orders > MAX_ORDERS or overridden(type(self), "_plain_keys", "keys", "highest"):
             return None
         if overridden(type(self), "_plain_row", "_statistics"):
@@ -118,16 +118,18 @@ class ClippedPrecisionMetric(TreeMetric):
             words = [[tree.tokens for tree in side.plain_trees() or ()] for side in (hyp, *refs)]
             for row, (length, *others) in zip(rows, zip(*words, strict=True), strict=True):
                 row += [length, closest_length(length, [other for other in others if other] or [0])]
-        return np.array(rows, np.int64)
+        return rows
 
-    def _plain_row(self, hyp: PlainTree, refs: Sequence[PlainTree]) -> list[int]:
+    def _plain_row(self, hyp: PlainTree, refs: Sequence[PlainTree]) -> list[float]:
         """Count one segment: clipped and all items of the hypothesis, and of the best reference."""
         own = list(self._plain_keys(hyp))
         count = [len(keys) for keys in own]
         if not self.one_reference:
             return [1, *_clipped(own, map(self._plain_keys, refs)), *count]
         others = [list(self._plain_keys(ref)) for ref in refs if len(ref)]
-        rows = [[1, *_clipped(own, [ref]), *count, *map(len, ref)] for ref in others]
+        rows: list[list[float]] = [
+            [1, *_clipped(own, [ref]), *count, *map(len, ref)] for ref in others
+        ]
         return max(rows, key=lambda row: (self._score(row, True), row), default=[0] * self.width)
 
     def _explain(self, hyp: TreeBatch, refs: Sequence[TreeBatch]) -> Explanation:

@@ -12,8 +12,6 @@ import math
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-import numpy as np
-
 from tensormt.formulas import column, where
 from tensormt.options import Number
 from tensormt.plain import overridden
@@ -79,7 +77,9 @@ class TreeKernelMetric(TreeMetric):
 
         return kernel_engine.statistics(self, hyp, refs)
 
-    def _plain_statistics(self, hyp: TreeBatch, refs: Sequence[TreeBatch]) -> np.ndarray | None:
+    def _plain_statistics(
+        self, hyp: TreeBatch, refs: Sequence[TreeBatch]
+    ) -> list[list[float]] | None:
         if self.decay < _LEAST_DECAY or overridden(type(self), "_plain_cosine", "_statistics"):
             return None
         segments = self._plain_segments(hyp, refs)
@@ -87,7 +87,7 @@ class TreeKernelMetric(TreeMetric):
             return None
         if any(len(tree) > _MOST_NODES for segment in segments for tree in segment):
             return None
-        return np.array([[1.0, self._plain_cosine(own, others)] for own, *others in segments])
+        return [[1.0, self._plain_cosine(own, others)] for own, *others in segments]
 
     def _plain_cosine(self, hyp: PlainTree, refs: Sequence[PlainTree]) -> float:
         """Compute the cosine of one tree with the best reference."""

@@ -241,7 +241,7 @@ def _is_tree(heads: Sequence[int]) -> bool:
     above = [0, *heads]
     # after k rounds a word is 2ᵏ steps further up: one that does not lead to the root never is 0
     for _ in range(len(heads).bit_length()):
+        above = list(map(above.__getitem__, above))
         if not any(above):
             return True
-        above = list(map(above.__getitem__, above))
-    return not any(above)
+    return False
