@@ -561,7 +561,9 @@ def write(rows: list[dict[str, object]], more: list[str], name: str) -> None:
     text += [" ".join(line.strip() for line in (__doc__ or "").splitlines()[4:8]), ""]
     text += ["Microseconds are those of one segment (of one metric set for QUEEN).", ""]
     text += [*table(rows, True), "", *more, ""]
-    (ROOT / "docs" / "speed.md").write_text("\n".join(text))
+    page = ROOT / "docs" / "speed.md"
+    _, heading, others = page.read_text().partition("\n## ")  # figures of other scripts
+    page.write_text("\n".join(text) + heading + others)
     data = {"machine": name, "rows": rows}
     (ROOT / "docs" / "speed.json").write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n")
     readme = ROOT / "README.md"

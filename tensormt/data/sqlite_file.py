@@ -6,9 +6,11 @@ and its transactions are atomic.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import sqlite3
+import stat
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -41,13 +43,7 @@ def open_database(
     name = hashlib.blake2b(fingerprint.encode(), digest_size=8).hexdigest()
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     path = folder / f"{name}.sqlite"
-    # a link is not followed: what it leads to must be neither created nor changed
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
-    try:
-        if hasattr(os, "fchmod"):  # not on Windows
-            os.fchmod(handle, 0o600)  # also for files of older versions
-    finally:
-        os.close(handle)
+    _make_private(path)
     database = sqlite3.connect(path, timeout=timeout, check_same_thread=False)
     database.execute("PRAGMA journal_mode=WAL")
     database.execute("PRAGMA synchronous=NORMAL")
@@ -57,6 +53,22 @@ def open_database(
             f"CREATE TABLE IF NOT EXISTS {table} (key BLOB PRIMARY KEY, {rest} WITHOUT ROWID"
         )
     return database
+
+
+def _make_private(path: Path) -> None:
+    """Create a file if there is none; only its owner may read it.
+
+    A file that exists is not opened: where this process has the database open already, closing the
+    file would release the locks of that connection (POSIX locks belong to the process), and another
+    process could then destroy the database.
+    """
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+    except FileExistsError:
+        if path.is_symlink():  # what it leads to must be neither created nor changed
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path)) from None
+        if stat.S_IMODE(path.stat().st_mode) != 0o600:  # a file of an older version
+            path.chmod(0o600)
 
 
 def select_by_text(

@@ -2,6 +2,10 @@
 
 import os
 import stat
+import subprocess
+import sys
+
+import pytest
 
 from tensormt.data.sqlite_file import open_database, select_by_text, text_key
 
@@ -29,3 +33,30 @@ def test_rows_are_found_by_text(tmp_path):
 
 def test_keys_of_lone_surrogates():
     assert text_key("\ud800") != text_key("\ud801")
+
+
+TRY_LOCK = """
+import fcntl, sys
+with open(sys.argv[1], "r+b") as file:
+    fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 510, 0x40000002)  # SQLite's shared lock
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="POSIX locks")
+def test_a_second_connection_keeps_the_locks_of_the_first(tmp_path):
+    """Without its locks, another process takes the file for unused and may destroy it."""
+    first = open_database(tmp_path, "one", "things (left TEXT)")
+    first.execute("SELECT * FROM things").fetchall()
+    (path,) = tmp_path.glob("*.sqlite")
+
+    def locked():
+        command = [sys.executable, "-c", TRY_LOCK, str(path)]
+        found = subprocess.run(command, capture_output=True, text=True)
+        return found.returncode != 0 and "BlockingIOError" in found.stderr
+
+    assert locked()
+    second = open_database(tmp_path, "one", "things (left TEXT)")
+    second.close()
+    assert locked()
+    first.close()
+    assert not locked()
