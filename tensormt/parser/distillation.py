@@ -4,11 +4,13 @@ For every sentence of n words, the probabilities of teachers t with shares a_t a
 
     p(i,j) = Σ_t a_t p_t(i,j)        p(label | i,j) = Σ_t a_t p_t(label | i,j),
 
-those below a threshold are dropped (but never the best label of a span), and the rest are scaled to
-the number of spans of a tree, Σ p(i,j) = 2n−1, and to Σ p(label | i,j) = 1: the loss of the
-student, log Z − Σ p(i,j) s(i,j), has no lower bound otherwise. p_t(i,j) is the marginal of the
-teacher's CRF. The student is trained on these targets and on gold trees by `fit_constituency`
-(Hinton, Vinyals and Dean 2015; of structures: Wang et al. 2020).
+and those below a threshold are dropped (but never the best label of a span). p_t(i,j) is the
+marginal of the teacher's CRF. What is left of p(i,j) is no longer the marginal of any distribution
+over trees, and for such targets the loss of the student, log Z − Σ p(i,j) s(i,j), has no lower
+bound: the score of a span with a target above 1 rises for ever. So the targets are the marginals of
+a CRF over the spans that are left, fitted to p(i,j) (`consistent`). Labels are scaled to
+Σ p(label | i,j) = 1. The student is trained on these targets and on gold trees by
+`fit_constituency` (Hinton, Vinyals and Dean 2015; of structures: Wang et al. 2020).
 """
 
 from collections.abc import Callable, Sequence
@@ -23,6 +25,9 @@ from tensormt.kernels.lstm import full_precision
 from tensormt.parser.labels import label_scores
 from tensormt.parser.network import ConstituencyNetwork, Lexicon
 from tensormt.parser.treebank import Example
+
+NEGLIGIBLE = 1e-6  # probability
+EXCLUDED = -60.0  # score of a span that is left out, if there is a tree without it
 
 
 def soft_targets(
@@ -72,6 +77,35 @@ def soft_targets(
     return [found[k] for k in range(len(sentences))]
 
 
+def consistent(spans: Tensor, lengths: Tensor, steps: int = 10, rate: float = 0.15) -> Tensor:
+    """Compute marginals of a CRF over binary trees that are close to given weights of spans.
+
+    Args:
+        spans: Weights, float64 [B,T+1,T+1]; spans of weight 0 are used only where there is no tree
+            without them.
+        lengths: Lengths of sentences, int64 [B].
+        steps: Steps of fitting.
+        rate: Share of the difference, in logarithms, that a step adds to the scores.
+
+    Returns:
+        Marginal probabilities, float64 [B,T+1,T+1].
+
+    >>> spans = torch.zeros(1, 4, 4).double()
+    >>> given = torch.tensor([1, 1, 1, 1, 0.7, 0.3]).double()
+    >>> spans[0, [0, 1, 2, 0, 0, 1], [1, 2, 3, 3, 2, 3]] = given
+    >>> found = consistent(1.05 * spans, torch.tensor([3]))
+    >>> [round(found[0, i, j].item(), 2) for i, j in ((0, 1), (0, 2), (1, 3))]
+    [1.0, 0.7, 0.3]
+    """
+    kept = spans > 0
+    goal = spans.clamp(min=NEGLIGIBLE).log()
+    scores = goal.masked_fill(~kept, EXCLUDED)
+    for _ in range(steps):
+        change = goal - marginals(scores, lengths).clamp(min=NEGLIGIBLE).log()
+        scores = torch.where(kept, scores + rate * change, scores)
+    return marginals(scores, lengths)
+
+
 @torch.inference_mode()
 @full_precision()
 def _average(
@@ -90,10 +124,9 @@ def _average(
         scores, left, right = teacher.heads(teacher.posts(lexicon, words, sizes))
         heads.append((left, right))
         spans = spans + share * marginals(scores, sizes).cpu()
-    b, i, j = (spans > threshold).nonzero(as_tuple=True)
+    spans = consistent(spans * (spans > threshold), lengths)
+    b, i, j = (spans > NEGLIGIBLE).nonzero(as_tuple=True)
     weight = spans[b, i, j].float()
-    total = torch.zeros(len(lengths)).index_add_(0, b, weight)
-    weight *= ((2 * lengths - 1) / total)[b]
     labels = torch.zeros(())
     for teacher, share, (left, right), own in zip(teachers, shares, heads, order, strict=True):
         logits = label_scores(teacher.model.label_attn.weight, left[b, i], right[b, j]).float()
