@@ -3,35 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
 from tensormt.contextual.idf import ReferenceCounts, no_counts
+from tensormt.contextual.padded import PaddedUnits, cut
 from tensormt.errors import SegmentError
 from tensormt.formulas import ratio
-from tensormt.kernels.backend import argsort
-from tensormt.kernels.soft_matching import Matching, cosines, match, pad, with_heads
+from tensormt.kernels.backend import argsort, at_a_time, take
+from tensormt.kernels.soft_matching import (
+    Matching,
+    cosines,
+    greedy,
+    leave_out,
+    one_to_one,
+    with_heads,
+)
 from tensormt.vectors.batch import VectorBatch
 
 if TYPE_CHECKING:
     from tensormt.contextual.bertscore import BERTScore
 
-_CELLS = 1 << 20  # numbers in the padded vectors of a part: what fits the cache
-
-
-class Part(NamedTuple):
-    """Some segments matched with one reference.
-
-    rows int64 [b]: the segments; found: the matching; hyp, ref float64 [b,T], [b,U]: the weights of
-    the units, 0 for padding and special symbols.
-    """
-
-    rows: Tensor
-    found: Matching
-    hyp: Tensor
-    ref: Tensor
+_CELLS = 1 << 19  # numbers in the padded vectors of a part: what fits the cache
 
 
 def statistics(metric: BERTScore, hyp: VectorBatch, refs: Sequence[VectorBatch]) -> Tensor:
@@ -57,11 +52,10 @@ def scores(metric: BERTScore, hyp: VectorBatch, refs: Sequence[VectorBatch]) -> 
     found = torch.zeros(len(refs), 3, len(hyp), dtype=torch.float64, device=hyp.device)
     counts = reference_counts(metric, refs)
     for number, ref in enumerate(refs):
-        for part in matched(metric, hyp, ref, counts):
-            precision = ratio((part.found.hyp * part.hyp).sum(1), part.hyp.sum(1))
-            recall = ratio((part.found.ref * part.ref).sum(1), part.ref.sum(1))
-            both = ratio(2 * precision * recall, precision + recall)
-            found[number][:, part.rows] = torch.stack([precision, recall, both])
+        pairs = Pairs(metric, hyp, ref, counts)
+        precision, recall = pairs.shares()
+        both = ratio(2 * precision * recall, precision + recall)
+        found[number][:, pairs.segments] = torch.stack([precision, recall, both])
     return found
 
 
@@ -77,58 +71,77 @@ def reference_counts(metric: BERTScore, refs: Sequence[VectorBatch]) -> Referenc
     return counts
 
 
-def matched(
-    metric: BERTScore,
-    hyp: VectorBatch,
-    ref: VectorBatch,
-    counts: ReferenceCounts | None,
-    cells: int = _CELLS,
-) -> Iterator[Part]:
-    """Match segments with a reference, those of similar length at a time.
+class Pairs:
+    """Hypotheses with one reference each, sorted by length and cut into parts.
 
     Segments without a unit on either side are left out. One host synchronisation for the lengths.
+
+    Args:
+        metric: Units and matching.
+        hyp: B hypotheses.
+        ref: B references.
+        counts: Counts of the references, by which units are weighted; None: all weights are 1.
+        cells: Numbers in the padded vectors of a part.
+
+    Attributes: `segments`, int64 [n], those that are matched; `parts`, start and stop of each part
+    among them; `hyp` and `ref`, their units.
     """
-    sides = [(batch.source.units(metric.units), batch.rows) for batch in (hyp, ref)]
-    sizes = torch.stack([units.lengths[rows] for units, rows in sides])
-    order = argsort(sizes.sum(0))
-    order = order[(sizes[:, order] > 0).all(0)]
-    own, other = sizes[:, order].tolist()
-    width = sides[0][0].vectors.shape[1]
-    for low, high in _cut(own, other, cells // max(width, 1)):
-        rows = order[low:high]
-        vectors, reals, weights, heads = [], [], [], []
-        for (units, numbers), most in zip(
-            sides, (max(own[low:high]), max(other[low:high])), strict=True
-        ):
-            chosen = numbers[rows]
-            place, real = pad(units.starts[chosen], units.lengths[chosen], most)
-            weighted = real & units.real[place]
-            if metric.matching == "one_to_one":
-                real = weighted  # special symbols would take part in pairs
-            vectors.append(units.vectors[place])
-            reals.append(real)
-            weight = torch.ones_like(place, dtype=torch.float64)
-            if counts is not None:
-                weight = counts.weights(units.key[place])
-            weights.append(weight.where(weighted, 0.0))
-            if units.head is not None:
-                heads.append(units.head[place].masked_fill_(~real, 0))
-        table = cosines(vectors[0], vectors[1], reals[0], reals[1])
-        if heads:
-            table = with_heads(table, *heads)
-        found = match(table, metric.matching == "one_to_one", metric.threshold)
-        yield Part(rows, found, *weights)
 
+    def __init__(
+        self,
+        metric: BERTScore,
+        hyp: VectorBatch,
+        ref: VectorBatch,
+        counts: ReferenceCounts | None,
+        cells: int = _CELLS,
+    ) -> None:
+        self._once, self._threshold = metric.matching == "one_to_one", metric.threshold
+        units = [batch.source.units(metric.units) for batch in (hyp, ref)]
+        sizes = torch.stack(
+            [take(own.lengths, batch.rows) for own, batch in zip(units, (hyp, ref), strict=True)]
+        )
+        order = argsort(sizes.sum(0))
+        self.segments = order[(sizes[:, order] > 0).all(0)]
+        own, other = lengths = sizes[:, self.segments].tolist()
+        cells = at_a_time(sizes, cells, 4)
+        self.parts = list(cut(own, other, cells // max(units[0].vectors.shape[1], 1)))
+        self.hyp, self.ref = (
+            PaddedUnits(
+                unit,
+                take(batch.rows, self.segments),
+                [(high - low, -(-max(size[low:high]) // step) * step) for low, high in self.parts],
+                counts,
+            )
+            for unit, batch, size, step in zip(units, (hyp, ref), lengths, (1, 8), strict=True)
+        )
 
-def _cut(own: list[int], other: list[int], cells: int) -> Iterator[tuple[int, int]]:
-    """Split segments into parts whose padded units are at most so many."""
-    low = 0
-    while low < len(own):
-        high, most = low, [0, 0]
-        while high < len(own):
-            wide = [max(most[0], own[high]), max(most[1], other[high])]
-            if high > low and sum(wide) * (high + 1 - low) > cells:
-                break
-            most, high = wide, high + 1
-        yield low, high
-        low = high
+    def _table(self, part: int) -> Tensor:
+        """The similarities of the units of a part, [b,T,U]."""
+        hyp, ref = self.hyp, self.ref
+        vectors = hyp.vectors(part), ref.vectors(part)
+        table = cosines(*vectors, hyp.scale[part], ref.scale[part])
+        if self._once:  # special symbols would take part in pairs
+            table = leave_out(table, hyp.counted[part], ref.counted[part])
+        if hyp.head is not None and ref.head is not None:
+            table = with_heads(table, hyp.head[part], ref.head[part])
+        return table
+
+    def matched(self) -> Iterator[tuple[int, Matching]]:
+        """Yield the number of each part and what its units match."""
+        matching = one_to_one if self._once else greedy
+        for part in range(len(self.parts)):
+            yield part, matching(self._table(part), self._threshold)
+
+    def shares(self) -> tuple[Tensor, Tensor]:
+        """Return precision and recall of the segments, float64 [n] each."""
+        hyp, ref = self.hyp, self.ref
+        for part in range(len(self.parts)):
+            table = self._table(part)
+            if self._once:
+                found = one_to_one(table, self._threshold)
+                hyp.value[part].copy_(found.hyp)
+                ref.value[part].copy_(found.ref)
+            else:  # the partners are not needed
+                torch.amax(table, 2, out=hyp.value[part])
+                torch.amax(table, 1, out=ref.value[part])
+        return hyp.means(self._threshold), ref.means(self._threshold)

@@ -76,10 +76,13 @@ def _pairs(
 ) -> tuple[Tensor, ...]:
     """Segment, unit, partner, cosine and weight of all matches with one reference, [m] each."""
     found: list[list[Tensor]] = [[], [], [], [], []]
-    for part in engine.matched(metric, hyp, ref, counts):  # type: ignore[arg-type]
-        row, own = ((part.found.hyp_to >= 0) & (part.hyp > 0)).nonzero(as_tuple=True)
-        values = part.found.hyp.double(), part.hyp
-        columns = (part.rows[row], own, part.found.hyp_to[row, own], *(v[row, own] for v in values))
+    pairs = engine.Pairs(metric, hyp, ref, counts)  # type: ignore[arg-type]
+    for part, match in pairs.matched():
+        weight = pairs.hyp.weight[part]
+        row, own = ((match.hyp_to >= 0) & (weight > 0)).nonzero(as_tuple=True)
+        segments = pairs.segments[slice(*pairs.parts[part])]
+        values = match.hyp_to, match.hyp.double(), weight
+        columns = (segments[row], own, *(value[row, own] for value in values))
         for column, value in zip(found, columns, strict=True):
             column.append(value.cpu())
     kinds = [torch.int64] * 3 + [torch.float64] * 2

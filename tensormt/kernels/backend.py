@@ -193,6 +193,19 @@ def take_columns(values: Tensor, index: Tensor) -> Tensor:
     return values.index_select(-1, index)
 
 
+def products(left: Tensor, right: Tensor) -> Tensor:
+    """Return the products of matrices [b,m,k] with the transposes of [b,n,k], [b,m,n]."""
+    if not _uses_numpy(left) or right.shape[1] % 8:
+        return torch.bmm(left, right.transpose(1, 2))
+    # numpy multiplies small matrices at up to twice the speed of torch, so they are cut into such
+    (number, high, depth), wide = left.shape, right.shape[1]
+    found = np.empty((number, high, wide), left.numpy().dtype)
+    columns = right.numpy().reshape(number, wide // 8, 8, depth).swapaxes(2, 3)
+    cells = found.reshape(number, high, wide // 8, 8).swapaxes(1, 2)
+    np.matmul(left.numpy()[:, None], columns, out=cells)
+    return torch.from_numpy(found)
+
+
 def transpose(values: Tensor) -> Tensor:
     """Return values [...,m,n] as a contiguous tensor [...,n,m]."""
     if _uses_numpy(values):

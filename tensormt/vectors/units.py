@@ -1,11 +1,12 @@
 """What is compared of texts that have contextual vectors:
 
     pieces    every piece; the special symbols around a text can be matched, but have no weight
-    words     the mean of the vectors of the pieces of each word, without special symbols
+    words     the sum of the vectors of the pieces of each word, without special symbols
     pairs     every word of a dependency tree with its head; a root is its own head. A pair has the
               key of its word, so that idf weighs words
 
-Unit vectors have length 1, so that a product is a cosine.
+Vectors stay as the encoder gives them; with `scale`, one over the length of each, the product of
+two is a cosine.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import torch
 from torch import Tensor
 
 from tensormt.errors import TensorMTError
-from tensormt.kernels.backend import mix, owners, ranges, repeat, search
+from tensormt.kernels.backend import mix, nonzero, owners, ranges, repeat, search, take
 from tensormt.vectors.word_spans import word_spans
 
 if TYPE_CHECKING:
@@ -32,13 +33,14 @@ _FAR = 1 << 32  # more characters than a text has
 class Units(NamedTuple):
     """The n units of U texts, one after the other.
 
-    vectors float32 [n,D], of length 1; starts, lengths int64 [U]: of each text; key int64 [n]:
-    equal for equal units; real bool [n]: False for special symbols, and for words without a vector;
-    span int64 [n,2]: first character of the text, and the one behind the last; head int64 [n]: of
-    pairs, the place of the head within the text, else None.
+    vectors float32 [n,D]; scale float32 [n]: one over their lengths; starts, lengths int64 [U]: of
+    each text; key int64 [n]: equal for equal units; real bool [n]: False for special symbols, and
+    for words without a vector; span int64 [n,2]: first character of the text, and the one behind
+    the last; head int64 [n]: of pairs, the place of the head within the text, else None.
     """
 
     vectors: Tensor
+    scale: Tensor
     starts: Tensor
     lengths: Tensor
     key: Tensor
@@ -52,33 +54,35 @@ def units_of(source: TextVectors, kind: str) -> Units:
     return {"pieces": _pieces, "words": _words, "pairs": _pairs}[kind](source)
 
 
-def _unit_length(vectors: Tensor) -> Tensor:
-    return torch.nn.functional.normalize(vectors, dim=-1)
+def _scaled(vectors: Tensor) -> tuple[Tensor, Tensor]:
+    """Vectors [n,D] and one over their lengths [n]; cosines of a vector of zeros are 0."""
+    return vectors, torch.linalg.vector_norm(vectors, dim=1).clamp_min_(1e-12).reciprocal_()
 
 
 def _pieces(source: TextVectors) -> Units:
     starts = source.lengths.cumsum(0) - source.lengths
-    vectors = _unit_length(source.vectors)
-    return Units(vectors, starts, source.lengths, source.ids, source.words >= 0, source.spans)
+    real = source.words >= 0
+    return Units(*_scaled(source.vectors), starts, source.lengths, source.ids, real, source.spans)
 
 
 def _words(source: TextVectors) -> Units:
-    real = source.words >= 0
-    text, word = owners(source.lengths)[real], source.words[real]
-    ids, spans, vectors = source.ids[real], source.spans[real], source.vectors[real]
+    piece = nonzero(source.words >= 0)
+    text, word = take(owners(source.lengths), piece), take(source.words, piece)
+    ids, spans = take(source.ids, piece), take(source.spans, piece)
     new = torch.ones_like(word, dtype=torch.bool)
     new[1:] = (word[1:] != word[:-1]) | (text[1:] != text[:-1])
-    first = new.nonzero()[:, 0]
+    first, others = nonzero(new), nonzero(~new)
     number = new.cumsum(0) - 1
     size = torch.bincount(number, minlength=len(first))
     last = first + size - 1
-    total = vectors.new_zeros(len(first), vectors.shape[1]).index_add_(0, number, vectors)
+    total = take(source.vectors, piece[first])
+    total.index_add_(0, number[others], take(source.vectors, piece[others]))
     span = torch.stack([spans[first, 0], spans[last, 1]], 1)
     lengths = torch.bincount(text[first], minlength=len(source.lengths))
     starts = lengths.cumsum(0) - lengths
     every = torch.ones_like(first, dtype=torch.bool)
-    # the mean has the direction of the sum
-    return Units(_unit_length(total), starts, lengths, _keys(ids, size), every, span)
+    # the sum has the direction of the mean
+    return Units(*_scaled(total), starts, lengths, _keys(ids, size), every, span)
 
 
 def _keys(ids: Tensor, sizes: Tensor) -> Tensor:
@@ -106,10 +110,10 @@ def _pairs(source: TextVectors) -> Units:
     size = (search(edges[:, 0].contiguous(), own[:, 1].contiguous()) - first).clamp_min(0)
     pieces = ranges(first, size)
     total = source.vectors.new_zeros(len(nodes), source.vectors.shape[1])
-    total.index_add_(0, owners(size), source.vectors[real][pieces])
+    total.index_add_(0, owners(size), take(source.vectors, nonzero(real)[pieces]))
     above = torch.where(nodes.parent < 0, torch.arange(len(nodes), device=device), nodes.parent)
     key, head = _keys(source.ids[real][pieces], size), above - starts[text]
-    return Units(_unit_length(total), starts, nodes.lengths, key, size > 0, span, head)
+    return Units(*_scaled(total), starts, nodes.lengths, key, size > 0, span, head)
 
 
 def _tree_spans(source: TextVectors, device: torch.device) -> Tensor:

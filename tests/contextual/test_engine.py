@@ -114,11 +114,12 @@ def test_parts_of_any_size_give_the_same():
     hyp, ref = map(batch, sources)
     metric = tm.BERTScore(matching="one_to_one")
     found = []
-    for cells in (1, 60, 1 << 20):
+    for cells, parts in ((1, 5), (120, 4), (1 << 20, 1)):
         rows = torch.zeros(6, dtype=torch.float64)
-        for part in engine.matched(metric, hyp, ref, None, cells):
-            rows[part.rows] = part.found.hyp.sum(1).double()
+        pairs = engine.Pairs(metric, hyp, ref, None, cells)
+        rows[pairs.segments] = pairs.shares()[0]
         found.append(rows)
+        assert len(pairs.parts) == parts
     assert torch.allclose(found[0], found[1], atol=1e-6)
     assert torch.allclose(found[0], found[2], atol=1e-6)
 

@@ -199,3 +199,10 @@ def test_items_at_a_time():
 def test_counting_values(dtype):
     values = tensor([3, 0, 3, 1], dtype)
     assert on_both(lambda x: backend.count_values(x, 6), values).tolist() == [1, 1, 0, 2, 0, 0]
+
+
+@pytest.mark.parametrize("columns", [0, 5, 8, 24])
+def test_products_of_matrices(columns):
+    left, right = torch.randn(3, 7, 5), torch.randn(3, columns, 5)
+    expected = torch.einsum("bmk,bnk->bmn", left, right)
+    assert torch.allclose(backend.products(left, right), expected, atol=1e-5)

@@ -33,7 +33,6 @@ def test_words_of_trees_have_the_vectors_of_the_pieces_that_they_touch():
     assert units.real.all()
     touched = [[1], [2, 3], [4], [7], [7], [8], [9]]
     expected = torch.stack([made.vectors[rows].sum(0) for rows in touched])
-    expected = torch.nn.functional.normalize(expected, dim=-1)
     assert torch.allclose(units.vectors, expected, atol=1e-6)
     assert batch(made.with_trees(TREES)).strings("pairs") == [
         ["an ← dog", "unable ← dog", "dog"],
