@@ -165,6 +165,7 @@ class Evaluator:
         """
         if not any(metric.needs_fit for metric in self._metrics.values()):
             return self
+        self._import_engine(corpus)
         fitted = {name: copy(metric) for name, metric in self._metrics.items()}
         waiting = [metric for metric in fitted.values() if metric.needs_fit]
         for segments in corpus.chunks(size or CHUNK, hyps=False):
@@ -207,7 +208,7 @@ class Evaluator:
                 hyps, refs = texts.sides(first.reads)
                 # the path for a few segments rounds floats otherwise: without it, a chunk
                 # of a few segments is computed as all others are
-                batched = None if first.integer else True
+                batched = None if first.integer or not torch_imported() else True
                 rows = [
                     first.rows_with(others, hyp, refs)
                     if others

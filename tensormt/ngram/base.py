@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast
 from tensormt.errors import TensorMTError
 from tensormt.inputs import Tokens
 from tensormt.metric import Metric
+from tensormt.ngram.plain_matches import PlainFrequencies
 from tensormt.options import Boolean, Choice, Integer, describe
-from tensormt.plain import MAX_SEGMENTS, MAX_TOKENS, limit, overridden
+from tensormt.plain import MAX_SEGMENTS, MAX_TOKENS, limit, overridden, torch_imported
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -50,6 +51,7 @@ class NgramMetric(Metric["TokenBatch"]):
     clips_only: ClassVar[bool] = False  # whether `count` needs clipped matches and lengths alone
     _plain_limit: ClassVar[int] = MAX_TOKENS  # the size of all sides that the plain path takes
     counts: Frequencies | None = None  # n-gram counts of the whole test set, where they are needed
+    _plain_counts: PlainFrequencies | None = None  # the same, collected without torch
 
     def _configure(self, values: Any) -> None:
         super()._configure(values)
@@ -84,7 +86,8 @@ class NgramMetric(Metric["TokenBatch"]):
 
     def unfitted(self) -> list[Any]:
         """Return the metric itself if it needs n-gram counts of the test set and has none."""
-        return [self] if self.needs_frequencies and self.counts is None else []
+        fitted = self.counts is not None or self._plain_counts is not None
+        return [self] if self.needs_frequencies and not fitted else []
 
     @property
     def frequencies_key(self) -> str:
@@ -106,10 +109,16 @@ class NgramMetric(Metric["TokenBatch"]):
         """Return the n-gram counts of the test set to which the references belong, if needed."""
         if not self.needs_frequencies:
             return None
+        self._batch_counts()
         if self.counts is None:
             return refs.frequencies(self.max_order)
         self.counts.check(refs[0])
         return self.counts
+
+    def _batch_counts(self) -> None:
+        """Give counts that were collected without torch to the batched engine."""
+        if self._plain_counts is not None:
+            self.counts, self._plain_counts = self._plain_counts.batched(), None
 
     def _statistics(self, hyp: TokenBatch, refs: Sequence[TokenBatch]) -> Tensor:
         from tensormt.ngram.matching import joint_statistics
@@ -127,7 +136,9 @@ class NgramMetric(Metric["TokenBatch"]):
         segments = self._plain_rows(hyp, refs)
         return None if segments is None else [self._plain_row(*segment) for segment in segments]
 
-    def _plain_row(self, hyp: Row, refs: Sequence[Row]) -> list[float]:
+    def _plain_row(
+        self, hyp: Row, refs: Sequence[Row], frequencies: PlainFrequencies | None = None
+    ) -> list[float]:
         """Compute the statistics of one segment from its tokens and those of its references."""
         raise NotImplementedError
 
@@ -224,8 +235,36 @@ class TestSetMetric(NgramMetric):
             )
 
     def _fit(self, refs: Sequence[TokenBatch]) -> None:
+        refs = self._cased(refs)
+        if self.counts is None and not torch_imported() and all(ref.is_plain for ref in refs):
+            self._plain_counts = self._plain_counts or PlainFrequencies(self.max_order)
+            self._plain_counts.add(refs)
+            return
         from tensormt.ngram.frequencies import Frequencies
 
+        self._batch_counts()
         if self.counts is None:
             self.counts = Frequencies(self.max_order)
-        self.counts.add([ref.lowered for ref in refs] if self.lowercase else refs)
+        self.counts.add(refs)
+
+    def _cased(self, refs: Sequence[TokenBatch]) -> Sequence[TokenBatch]:
+        """References in the case that the metric compares."""
+        return [ref.lowered for ref in refs] if self.lowercase else refs
+
+    def _plain_statistics(
+        self, hyp: TokenBatch, refs: Sequence[TokenBatch]
+    ) -> list[list[float]] | None:
+        if torch_imported():
+            return None  # the engine rounds otherwise: a metric has one path while it can
+        segments = self._plain_rows(hyp, refs)
+        frequencies = None
+        if segments is not None and self.needs_frequencies:
+            if self.counts is not None:
+                return None
+            refs = self._cased(refs)
+            frequencies = self._plain_counts or PlainFrequencies(self.max_order).add(refs)
+            if len(frequencies.kinds.union((ref.tokenize, ref.lowercase) for ref in refs)) > 1:
+                return None  # the engine raises
+        if segments is None:
+            return None
+        return [self._plain_row(*segment, frequencies) for segment in segments]

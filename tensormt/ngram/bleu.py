@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
     from tensormt.ngram.frequencies import Frequencies
     from tensormt.ngram.match_table import MatchTable
+    from tensormt.ngram.plain_matches import PlainFrequencies
     from tensormt.text.plain_tokens import Row
 
 # default value of each smoothing; None: it takes no value
@@ -187,7 +188,9 @@ class BLEU(NgramMetric):
         """Count segments, lengths, and matches and n-grams of each order."""
         return table.rows(table.closest, table.matched, table.totals)
 
-    def _plain_row(self, hyp: Row, refs: Sequence[Row]) -> list[float]:
+    def _plain_row(
+        self, hyp: Row, refs: Sequence[Row], frequencies: PlainFrequencies | None = None
+    ) -> list[float]:
         """Count lengths, matches and n-grams of one segment, given its tokens and references."""
         length, size = len(hyp), self.max_order
         matched: list[int] = []

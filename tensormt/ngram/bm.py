@@ -11,18 +11,23 @@ segments are scored without smoothing. Scores are on the paper's scale, not time
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tensormt.formulas import as_float64, brevity_penalty, namespace
 from tensormt.metric import single_segments
 from tensormt.ngram.base import Lowercase, MaxOrder, TestSetMetric, Tokenizer
+from tensormt.ngram.plain_matches import PlainMatches
 from tensormt.ngram.weighting import Recurrence, WeightedMatches, Weighting
+from tensormt.plain import closest_length
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from tensormt.ngram.frequencies import Frequencies
     from tensormt.ngram.match_table import MatchTable
+    from tensormt.ngram.plain_matches import PlainFrequencies
+    from tensormt.text.plain_tokens import Row
 
 
 class BM(WeightedMatches, TestSetMetric):
@@ -71,6 +76,17 @@ class BM(WeightedMatches, TestSetMetric):
         once = table.along(single(table.refs, self.max_order, frequencies))
         weighted = self.weighted_matches(table, frequencies)
         return table.rows(table.closest, table.matched, table.totals, weighted, once)
+
+    def _plain_row(
+        self, hyp: Row, refs: Sequence[Row], frequencies: PlainFrequencies | None = None
+    ) -> list[float]:
+        found = PlainMatches(hyp, refs, self.max_order)
+        return [
+            *(1, len(hyp), closest_length(len(hyp), found.lengths)),
+            *(*found.matched, *found.totals),
+            *found.sums(self._plain_weights(found, frequencies)),
+            *found.single(frequencies),
+        ]
 
     def columns_of(self, order: int) -> list[int]:
         """Return the columns of the matches and of their sum of R."""

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tensormt.explanation import Explanation
     from tensormt.ngram.frequencies import Frequencies
     from tensormt.ngram.match_table import MatchTable
+    from tensormt.ngram.plain_matches import PlainFrequencies
     from tensormt.ngram.references import References
     from tensormt.text.plain_tokens import Row
     from tensormt.text.tokens import TokenBatch
@@ -166,7 +167,9 @@ class ChrF(NgramMetric):
     def _plain_size(self, rows: Sequence[Row]) -> int:
         return sum(len(row) if isinstance(row, str) else sum(map(len, row)) for row in rows)
 
-    def _plain_row(self, hyp: Row, refs: Sequence[Row]) -> list[float]:
+    def _plain_row(
+        self, hyp: Row, refs: Sequence[Row], frequencies: PlainFrequencies | None = None
+    ) -> list[float]:
         """Count n-grams and matches of one segment with the reference of the best score."""
         own = self._plain_ngrams(hyp)
         rows = []

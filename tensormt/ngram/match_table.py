@@ -28,6 +28,7 @@ from tensormt.kernels.lengths import closest
 from tensormt.kernels.ngrams import Order
 from tensormt.ngram.frequencies import Frequencies
 from tensormt.ngram.keys import longer
+from tensormt.ngram.plain_matches import LACKING
 
 
 class ReferenceStats(Protocol):
@@ -229,8 +230,5 @@ class MatchTable:
             key = keys if here.cells is None else keys.index_select(0, here.cells)
             counts.append(table.of(number, key))
         if self.from_text and not table.complete and self._lacks(counts):
-            raise TensorMTError(
-                "the references hold an n-gram that the counts of the test set lack: "
-                "fit the metric on all references that it is to score"
-            )
+            raise TensorMTError(LACKING)
         return counts

@@ -11,10 +11,12 @@ Eq. 9) multiplies every match's information by its weight R(g).
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from tensormt.formulas import as_float64, namespace
 from tensormt.ngram.base import Lowercase, MaxOrder, TestSetMetric, Tokenizer
+from tensormt.ngram.plain_matches import PlainMatches
 from tensormt.ngram.weighting import Recurrence, WeightedMatches, Weighting
 from tensormt.options import Choice
 
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 
     from tensormt.ngram.frequencies import Frequencies
     from tensormt.ngram.match_table import MatchTable
+    from tensormt.ngram.plain_matches import PlainFrequencies
+    from tensormt.text.plain_tokens import Row
 
 _BETA = math.log(0.5) / math.log(1.5) ** 2
 Info = Annotated[str, Choice("References that give the information", ("testset", "segment"))]
@@ -96,6 +100,23 @@ class NIST(TestSetMetric):
         """Factors of the information of each n-gram, [m] for each order; None: 1."""
         return None
 
+    def _plain_row(
+        self, hyp: Row, refs: Sequence[Row], frequencies: PlainFrequencies | None = None
+    ) -> list[float]:
+        found = PlainMatches(hyp, refs, self.max_order)
+        gains = found.information(None if self.info == "segment" else frequencies)
+        return [
+            *(1, len(hyp), sum(found.lengths) / len(refs)),
+            *found.sums(gains, *self._plain_factors(found, frequencies)),
+            *found.totals,
+        ]
+
+    def _plain_factors(
+        self, matches: PlainMatches, frequencies: PlainFrequencies | None
+    ) -> list[list[list[float]]]:
+        """Factors of the information of every match."""
+        return []
+
     def _score(self, rows: Any, segment: bool | None) -> Any:
         xp, size = namespace(rows), self.max_order
         rows = as_float64(rows)
@@ -140,3 +161,8 @@ class NM(WeightedMatches, NIST):
         self, table: MatchTable, counts: list[Tensor] | None, frequencies: Frequencies | None
     ) -> list[Tensor] | None:
         return self.match_weights(table, counts, frequencies)
+
+    def _plain_factors(
+        self, matches: PlainMatches, frequencies: PlainFrequencies | None
+    ) -> list[list[list[float]]]:
+        return [self._plain_weights(matches, frequencies)]

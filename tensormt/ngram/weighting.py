@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from tensormt.ngram.frequencies import Frequencies
     from tensormt.ngram.match_table import MatchTable
+    from tensormt.ngram.plain_matches import PlainFrequencies, PlainMatches
 
 Weighting = Annotated[str, Choice("How n-grams are weighted", ("recurrence", "zipf"))]
 Recurrence = Annotated[
@@ -48,6 +49,14 @@ class WeightedMatches(NgramMetric):
         if self.weighting == "zipf" and counts is not None and frequencies is not None:
             return zipf(table, counts, frequencies)
         return recurrence(table, self.recurrence == "occurrences")
+
+    def _plain_weights(
+        self, matches: PlainMatches, frequencies: PlainFrequencies | None
+    ) -> list[list[float]]:
+        """The same for one segment, a weight for each match."""
+        if self.weighting == "zipf" and frequencies is not None:
+            return matches.zipf(frequencies)
+        return matches.recurrence(self.recurrence == "occurrences")
 
     def weighted_matches(self, table: MatchTable, frequencies: Frequencies | None) -> Tensor:
         """Return the sum of the weights of all clipped matches of each order, float64 [...,N]."""

@@ -1,5 +1,6 @@
 """Small jobs on n-grams start without torch, and print what the batched engine prints."""
 
+import json
 import subprocess
 import sys
 
@@ -56,6 +57,23 @@ METRICS = ["-m", "bleu", "bleu:max_order=2,lowercase=yes", "chrf", "chrf++", "bl
 )
 def test_torch_is_not_imported_and_nothing_changes(files, arguments):
     assert run("engine", files, arguments) == run("plain", files, arguments)
+
+
+def test_metrics_with_logarithms_agree_up_to_rounding(files):
+    """NIST, BM and NM sum logarithms, whose last bits differ."""
+    metrics = ["-m", "nist", "bm", "bma:weighting=zipf", "nm", "bleu+bm", "bleu"]
+    arguments = ["score", "r.txt", "o.txt", "-i", "h.txt", "o.txt", *metrics, "-f", "json"]
+    engine, plain = (json.loads(run(path, files, arguments)) for path in ("engine", "plain"))
+
+    def close(one, other):
+        if isinstance(one, dict):
+            assert one.keys() == other.keys()
+            return all(close(one[key], other[key]) for key in one)
+        if isinstance(one, list):
+            return all(close(*pair) for pair in zip(one, other, strict=True))
+        return one == (pytest.approx(other, rel=1e-12) if isinstance(one, float) else other)
+
+    assert close(engine, plain)
 
 
 def test_large_jobs_import_torch(files):
