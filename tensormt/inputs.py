@@ -286,10 +286,12 @@ class Contextual(Input):
         """Return a batch without segments."""
         import torch
 
+        from tensormt.trees.batch import TreeBatch
         from tensormt.vectors.batch import TextVectors, VectorBatch
 
         none = torch.zeros(0, dtype=torch.int64)
         source = TextVectors([], torch.zeros(0, 1), none, none, none, none.view(0, 2))
+        source.trees = TreeBatch.from_heads([], [])  # for pairs
         return VectorBatch(source, none)
 
     def batches(self, texts: PreparedTexts) -> list[VectorBatch]:

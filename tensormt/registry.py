@@ -66,7 +66,7 @@ METRICS = {
 EXTRA = ("bertscore",)
 
 # options of theirs that means with a name of their own take: blend-context:encoder=FOLDER
-ENCODER_OPTIONS = ("encoder", "layer", "trusted", "cache")
+ENCODER_OPTIONS = ("encoder", "layer", "idf", "trusted", "cache")
 _NO_OPTIONS: Mapping[str, Any] = {}
 
 # means with a name of their own

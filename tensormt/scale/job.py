@@ -123,7 +123,8 @@ class Job:
             if metric.needs_fit and not metric.unfitted():
                 raise TensorMTError(
                     f"{name} weights units by all references, which are not counted over the rows "
-                    "of files: use idf=no"
+                    "of files: set idf=no (blend-context:idf=no), or score one file with "
+                    "tensormt score"
                 )
         options = TreeOptions(self.parser, self.trusted, self.cache)
         return Evaluator(named, TreesAsText() if self.trees else options, self.device, self.lang)

@@ -66,16 +66,40 @@ def text_segments(texts: Any, refs: Any, data: Any = None, sources: Any = None) 
     return read_segments(lines, given, sources=sources, rows=True)
 
 
+def fitted_evaluator(
+    metric: Metric[Any],
+    parser: TreeSourceLike,
+    device: str | torch.device | None,
+    fit_on: Sequence[str] | None,
+) -> Evaluator:
+    """Return an evaluator of a metric, with counts of the references `fit_on` if it needs some.
+
+    Raises:
+        TensorMTError: If the metric needs trees without a parser, or `fit_on` is no list of texts.
+    """
+    found = Evaluator({metric.name: metric}, parser, device)
+    if fit_on is None:
+        return found
+    texts = [
+        text for text in as_list(fit_on, "fit_on") if not isinstance(text, str) or text.strip()
+    ]
+    if not texts or not all(isinstance(text, str) for text in texts):
+        raise TensorMTError("fit_on holds no texts: pass a list of references, each a str")
+    return found.fit(Segments({}, [texts]))
+
+
 class TextReward:
     """A metric as a reward of text.
 
     Args:
-        metric: Any metric, or its name with options; one that needs n-gram counts must be fitted.
+        metric: Any metric, or its name with options.
         parser: A parser, its name or path, or another source of trees, for metrics on trees.
         device: Device of parser and metric; None: CPU.
+        fit_on: References of the training set, for metrics that need counts of them (NIST, idf) and
+            are not fitted; they are counted once.
 
     Raises:
-        TensorMTError: If the metric is not fitted or needs trees without a parser.
+        TensorMTError: If the metric needs counts and has none, or trees without a parser.
 
     >>> from tensormt.ngram.bleu import BLEU
     >>> TextReward(BLEU())(["the cat sat down"], [["the cat sat down"]]).round(decimals=6)
@@ -87,15 +111,17 @@ class TextReward:
         metric: Metric[Any] | str,
         parser: TreeSourceLike = None,
         device: str | torch.device | None = None,
+        fit_on: Sequence[str] | None = None,
     ) -> None:
         metric = as_metric(metric)
-        if metric.needs_fit:
+        if metric.needs_fit and fit_on is None:
             raise TensorMTError(
-                f"{metric.name} needs n-gram counts of all references: call metric.fit with all "
-                "references first"
+                f"{metric.name} needs counts of all references: pass the references of the "
+                "training set as fit_on"
             )
-        self.metric, self.device = metric, device
-        self.evaluator = Evaluator({metric.name: metric}, parser, device)
+        self.device = device
+        self.evaluator = fitted_evaluator(metric, parser, device, fit_on)
+        self.metric = metric = self.evaluator.metrics[metric.name]
         trees = self.evaluator.trees
         # names of rewards include the parser unless it is the default
         default = trees is None or parser == "default"

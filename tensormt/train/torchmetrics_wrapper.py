@@ -36,7 +36,7 @@ from tensormt.metric import Metric
 from tensormt.registry import EXTRA, METRICS, make
 from tensormt.text.tokens import TokenBatch
 from tensormt.train.naming import metric_label
-from tensormt.train.text_reward import TreeSourceLike, text_segments
+from tensormt.train.text_reward import TreeSourceLike, fitted_evaluator, text_segments
 from tensormt.trees.batch import TreeBatch
 
 __all__ = ["TorchScore", "collection"]
@@ -51,6 +51,7 @@ class TorchScore(Base):
     Args:
         metric: Metric or its name.
         parser: Source of trees for metrics on trees, as for `TextReward`.
+        fit_on: References that are counted once for metrics that need it, as for `TextReward`.
         kwargs: Arguments of `torchmetrics.Metric`.
 
     Raises:
@@ -67,11 +68,16 @@ class TorchScore(Base):
     plot_lower_bound: float = 0.0
 
     def __init__(
-        self, metric: Metric[Any] | str, parser: TreeSourceLike = None, **kwargs: Any
+        self,
+        metric: Metric[Any] | str,
+        parser: TreeSourceLike = None,
+        fit_on: Sequence[str] | None = None,
+        **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self.metric = make(metric) if isinstance(metric, str) else metric
-        self.evaluator = Evaluator({self.metric.name: self.metric}, parser)
+        own = make(metric) if isinstance(metric, str) else metric
+        self.evaluator = fitted_evaluator(own, parser, None, fit_on)
+        self.metric = self.evaluator.metrics[own.name]
         self.scale = self.metric.scale
         # collections merge the states of metrics with equal states: unique names prevent this
         self._name = re.sub(r"\W+", "_", self.metric.signature.rpartition("|")[0])
@@ -79,7 +85,7 @@ class TorchScore(Base):
         if self.metric.needs_fit and not self._keeps:
             raise TensorMTError(
                 f"{self.metric.name} weights units by all references, which come batch by batch "
-                "here: use idf=no"
+                "here: pass all references as fit_on, or set idf=no"
             )
         if self._keeps:
             for part in _PARTS:
@@ -227,6 +233,7 @@ def collection(
         metrics: Metrics or their names; default: all metrics but those that need an extra or
             the source.
         parser: Source of trees for metrics on trees, as for `TextReward`.
+        fit_on: References that are counted once for metrics that need it, as for `TextReward`.
         kwargs: Arguments of `torchmetrics.Metric`.
 
     Raises:

@@ -129,6 +129,30 @@ def test_idf_counts_all_references_in_parts_too(folder, tmp_path):
             refused()
 
 
+def test_idf_of_references_that_are_given_once(folder, tmp_path):
+    """As a reward, in torchmetrics, with those of the test set: the scores of the test set."""
+    spec = f"blend-context:encoder={folder}"
+    expected = tm.score(HYPS, REFS, [spec], parser=Chain(str.split))
+    rows = [[ref for ref in refs if ref] for refs in zip(*REFS, strict=True)]
+    every = [ref for stream in REFS for ref in stream]
+    reward = TextReward(spec, Chain(str.split), fit_on=every)
+    assert torch.allclose(reward(HYPS, rows), torch.as_tensor(expected.segments[spec]), atol=1e-6)
+    assert torch.allclose(reward(HYPS[:1], rows[:1]), reward(HYPS, rows)[:1], atol=1e-6)
+    state = TorchScore(spec, Chain(str.split), fit_on=every)
+    for hyp, refs in zip(HYPS, rows, strict=True):
+        state.update([hyp], [refs])
+    assert float(state.compute()) == pytest.approx(expected.corpus[spec], abs=1e-6)
+    for wrong in ([], [REFS]):
+        with pytest.raises(TensorMTError, match="fit_on holds no texts"):
+            TextReward(spec, Chain(str.split), fit_on=wrong)
+    plain = tm.score(HYPS, REFS, [f"{spec},idf=no"], parser=Chain(str.split))
+    assert plain.corpus != expected.corpus
+    (tmp_path / "in.jsonl").write_text('{"hyp": "a cat", "refs": ["a dog"]}\n')
+    paths, columns = [str(tmp_path / "in.jsonl")], {"hyp": "hyp", "refs": ["refs"]}
+    found = score_files(paths, str(tmp_path / "out"), [f"{spec},idf=no"], workers=1, **columns)
+    assert 0 < found.corpus[f"{spec},idf=no"] < 1
+
+
 def test_a_layer_that_does_not_exist_is_found_before_any_text(folder):
     with pytest.raises(TensorMTError, match="layer is 9, but"):
         tm.evaluator.Evaluator([f"bertscore:encoder={folder},layer=9"])

@@ -226,7 +226,7 @@ def test_missing_texts_are_told():
 
 
 def test_errors_say_what_is_wrong():
-    with pytest.raises(tm.TensorMTError, match=r"metric\.fit"):
+    with pytest.raises(tm.TensorMTError, match=r"as fit_on"):
         TextReward(tm.NIST())
     with pytest.raises(tm.TensorMTError, match="name a parser"):
         TextReward(tm.STM())(["a"], [["a"]])
