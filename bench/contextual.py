@@ -1,6 +1,6 @@
 """BERTScore's matching against the package bert-score, from the same vectors.
 
-    python bench/contextual.py [--segments N] [--data FILE] [--runs N] [--json]
+    python bench/contextual.py [--segments N] [--data FILE [--cost]] [--runs N] [--json]
 
 With --data, a `segments.jsonl`: outputs of its systems in turn and their first references, encoded
 by MiniLM. Without, vectors of made texts of 384 numbers a piece: lengths of references have the
@@ -9,23 +9,28 @@ vector of an output is that of a piece of the reference, in their order, with no
 begin with the vectors of pieces as the encoder gives them, and end with precision, recall and F of
 every segment, which are compared first. bert-score pads 64 segments at a time, in the order of the
 file, as its `score` does. The last row is the floor: the bare products of all pieces, without
-padding, each segment alone, which every exact implementation needs. One thread, processor time, in
-turn, medians.
+padding, each segment alone, which every exact implementation needs. With --cost, and --data, the
+cost of whole metrics from text: a segment is one output with one reference, every different text is
+parsed and encoded once, nothing is cached. One thread, processor time, in turn, medians.
 """
 
 import argparse
 import json
 import os
+from collections.abc import Callable
 
 os.environ["OMP_NUM_THREADS"] = "1"
 
 import torch
 from bert_score.utils import greedy_cos_idf
-from fair import race
+from fair import in_turn, race
 from torch.nn.utils.rnn import pad_sequence
 
 import tensormt as tm
 from tensormt.data.human_scores import read_jsonl
+from tensormt.evaluator import Evaluator
+from tensormt.parser import Parser
+from tensormt.segments import Segments
 from tensormt.vectors.batch import TextVectors, VectorBatch
 from tensormt.vectors.encoder import load_encoder
 
@@ -88,15 +93,47 @@ def theirs(hyps: list[torch.Tensor], refs: list[torch.Tensor]) -> torch.Tensor:
     return torch.cat(found)
 
 
+def cost(path: str, number: int, runs: int) -> None:
+    """Print µs a segment of metrics from text, and of parser and encoder alone."""
+    test = read_jsonl(path)
+    places = range(min(number, len(test)))
+    systems, rows = list(test.outputs.values()), test.reference_rows()
+    hyps = [systems[k % len(systems)][k] or "." for k in places]
+    refs = [rows[k][0] for k in places]
+    texts = list(dict.fromkeys([*hyps, *refs]))
+    parser, segments = Parser.load(), Segments({"": hyps}, [refs])
+
+    def whole(spec: str) -> Callable[[], object]:
+        evaluator = Evaluator([spec], parser)
+        return lambda: evaluator.fit(segments).evaluate(segments)
+
+    jobs = {
+        "parser": lambda: parser(texts),
+        "encoder, minilm": lambda: load_encoder("minilm").encode(texts),
+        "encoder, minilm, layer 4": lambda: load_encoder("minilm", 4).encode(texts),
+        **{spec: whole(spec) for spec in ("bleu", "chrf", "blend", "bertscore", "blend-context")},
+    }
+    for work in jobs.values():
+        work()
+    for name, spent in zip(jobs, in_turn(*jobs.values(), runs=runs), strict=True):
+        print(f"{name:32}{spent / len(hyps) * 1e6:10.0f} µs a segment")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--segments", type=int, default=1000)
     parser.add_argument("--data", help="segments.jsonl; MiniLM is needed")
+    parser.add_argument("--cost", action="store_true", help="whole metrics, from text")
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     torch.set_num_threads(1)
     number = options.segments
+    if options.cost:
+        if not options.data:
+            parser.error("--cost needs --data")
+        cost(options.data, number, options.runs)
+        return
     hyps, refs = real(options.data, number) if options.data else made(number, 1)
     hyp, ref = batch(hyps), batch(refs)
 

@@ -291,8 +291,7 @@ class Contextual(Input):
 
         none = torch.zeros(0, dtype=torch.int64)
         source = TextVectors([], torch.zeros(0, 1), none, none, none, none.view(0, 2))
-        source.trees = TreeBatch.from_heads([], [])  # for pairs
-        return VectorBatch(source, none)
+        return VectorBatch(source.with_trees(TreeBatch.from_heads([], [])), none)
 
     def batches(self, texts: PreparedTexts) -> list[VectorBatch]:
         """Return a VectorBatch for each stream."""
