@@ -194,7 +194,7 @@ def test_blend_context_matches_words_and_pairs_by_vectors(tmp_path):
 
 def test_the_language_sets_the_tokenisers_of_blend():
     names = [getattr(own, "tokenize", None) for own in make("blend", "zh").metrics]
-    assert names == ["zh", "zh", "zh", None]
+    assert names == ["zh", "zh", None]
     assert make("blend", "de").signature == make("blend").signature
 
 
