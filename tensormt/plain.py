@@ -111,6 +111,33 @@ def count(items: Iterable[Hashable]) -> dict[Hashable, int]:
     return found
 
 
+def edit_distance(hyp: Sequence[Hashable], ref: Sequence[Hashable]) -> int:
+    """Count the insertions, deletions and substitutions that turn one sequence into the other.
+
+    A column of the table is two integers, whose bits say where the distance rises and falls from
+    one row to the next (Myers 1999).
+
+    >>> edit_distance("kitten", "sitting")
+    3
+    """
+    if not hyp:
+        return len(ref)
+    places: dict[Hashable, int] = {}
+    for place, token in enumerate(hyp):
+        places[token] = places.get(token, 0) | 1 << place
+    last, every = 1 << len(hyp) - 1, (1 << len(hyp)) - 1
+    rises, falls, distance = every, 0, len(hyp)
+    for token in ref:
+        equal = places.get(token, 0)
+        steady = ((equal & rises) + rises ^ rises) | equal | falls
+        right, left = falls | every & ~(steady | rises), rises & steady
+        distance += bool(right & last) - bool(left & last)
+        right, left = right << 1 | 1, left << 1
+        rises = (left | ~(equal | falls | right)) & every
+        falls = right & (equal | falls) & every
+    return distance
+
+
 def closest_length(length: int, lengths: Sequence[int]) -> int:
     """Return the reference length closest to the hypothesis's, the shorter of two equally close."""
     if len(lengths) == 1:

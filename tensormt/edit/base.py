@@ -16,12 +16,16 @@ from typing import TYPE_CHECKING, Any
 from tensormt.formulas import as_float64, column, ratio, where
 from tensormt.inputs import Tokens
 from tensormt.metric import Metric
+from tensormt.plain import MAX_TOKENS, overridden
+from tensormt.text.plain_tokens import NO_TOKEN
+from tensormt.text.tokens import plain_rows
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from tensormt.explanation import Explanation
     from tensormt.ngram.references import References
+    from tensormt.text.plain_tokens import Row
     from tensormt.text.tokens import TokenBatch
 
 
@@ -69,6 +73,32 @@ class ErrorRate(Metric["TokenBatch"]):
 
         hyp, ready = self.prepared(hyp, refs)
         return engine.best_rows(self.edits(hyp, ready), ready.lengths)
+
+    @property
+    def has_plain_path(self) -> bool:
+        """Whether a few segments can be scored in plain Python, without torch."""
+        return not overridden(type(self), "_plain_edits", "edits", "_statistics", "prepared")
+
+    def _plain_edits(self, hyp: Row, ref: Row) -> int:
+        """Count the edits of one segment with one reference."""
+        raise NotImplementedError
+
+    def _plain_statistics(
+        self, hyp: TokenBatch, refs: Sequence[TokenBatch]
+    ) -> list[list[float]] | None:
+        if not self.has_plain_path:
+            return None
+        segments = plain_rows(hyp, refs, self.lowercase, MAX_TOKENS)
+        if segments is None:
+            return None
+        if any(NO_TOKEN in row for own, others in segments for row in (own, *others)):
+            return None  # its length is not 1
+        return [self._plain_row(*segment) for segment in segments]
+
+    def _plain_row(self, hyp: Row, refs: Sequence[Row]) -> list[float]:
+        """Count the edits of one segment with its best reference, and that reference's length."""
+        pairs = [(self._plain_edits(hyp, ref), len(ref)) for ref in refs]
+        return [1, *min(pairs, key=lambda pair: (pair[0] / pair[1], pair[1]))]
 
     def _score(self, rows: Any, segment: bool | None) -> Any:
         edits, length = (as_float64(column(rows, place)) for place in (1, 2))

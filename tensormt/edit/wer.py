@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from tensormt.edit.base import ErrorRate
 from tensormt.options import Boolean, Choice
+from tensormt.plain import clipped, edit_distance
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from tensormt.explanation import Explanation
     from tensormt.ngram.references import References
+    from tensormt.text.plain_tokens import Row
     from tensormt.text.tokens import TokenBatch
 
 Tokenizer = Annotated[
@@ -62,6 +64,9 @@ class WER(ErrorRate):
         from tensormt.edit import engine
 
         return engine.edit_distances(hyp, refs)
+
+    def _plain_edits(self, hyp: Row, ref: Row) -> int:
+        return edit_distance(hyp, ref)
 
 
 class CER(WER):
@@ -112,6 +117,9 @@ class PER(WER):
         from tensormt.edit import engine
 
         return engine.bag_distances(hyp, refs)
+
+    def _plain_edits(self, hyp: Row, ref: Row) -> int:
+        return max(len(hyp), len(ref)) - clipped(hyp, [ref])
 
     def _explain(self, hyp: TokenBatch, refs: Sequence[TokenBatch]) -> Explanation:
         from tensormt.edit import engine, explained

@@ -16,7 +16,8 @@ from tensormt.inputs import Tokens
 from tensormt.metric import Metric
 from tensormt.ngram.plain_matches import PlainFrequencies
 from tensormt.options import Boolean, Choice, Integer, describe
-from tensormt.plain import MAX_SEGMENTS, MAX_TOKENS, limit, overridden, torch_imported
+from tensormt.plain import MAX_TOKENS, overridden, torch_imported
+from tensormt.text.tokens import count_tokens, plain_rows
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -144,7 +145,7 @@ class NgramMetric(Metric["TokenBatch"]):
 
     def _plain_size(self, rows: Sequence[Row]) -> int:
         """The number of tokens, or of what else takes the time."""
-        return sum(map(len, rows))
+        return count_tokens(rows)
 
     def _plain_rows(
         self, hyp: TokenBatch, refs: Sequence[TokenBatch]
@@ -153,23 +154,9 @@ class NgramMetric(Metric["TokenBatch"]):
 
         None where there are too many for the plain path, or where the engine is to raise an error.
         """
-        if not 0 < len(hyp) <= limit(MAX_SEGMENTS):
-            return None
         if not self.has_plain_path:
             return None
-        sides, size = [], 0
-        for batch in (hyp, *refs):
-            rows = (batch.lowered if self.lowercase else batch).plain_rows()
-            if rows is None:
-                return None
-            sides.append(rows)
-            size += self._plain_size(rows)
-        if size > limit(self._plain_limit):
-            return None
-        segments = [
-            (row, [ref for ref in found if ref]) for row, *found in zip(*sides, strict=True)
-        ]
-        return segments if all(found for _, found in segments) else None
+        return plain_rows(hyp, refs, self.lowercase, self._plain_limit, self._plain_size)
 
     @property
     def sharing_key(self) -> Hashable:

@@ -11,7 +11,7 @@ text cannot be compared with one made from ids.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -329,3 +329,42 @@ def _few(texts: Sequence[Sequence[str | bytes | None]]) -> bool:
         for line in lines:
             size += len(line or "")
     return size <= plain.limit(plain.MAX_TEXT)
+
+
+def count_tokens(rows: Sequence[Row]) -> int:
+    """Count the tokens of lines."""
+    return sum(map(len, rows))
+
+
+def plain_rows(
+    hyp: TokenBatch,
+    refs: Sequence[TokenBatch],
+    lowercase: bool,
+    most: int,
+    size: Callable[[Sequence[Row]], int] = count_tokens,
+) -> list[tuple[Row, list[Row]]] | None:
+    """Return the tokens of each segment and of its references, for a metric's plain path.
+
+    Args:
+        hyp: The hypotheses.
+        refs: The references; empty ones are left out.
+        lowercase: Whether tokens are compared in lower case.
+        most: Largest size of all sides (`tensormt.plain`).
+        size: The number of tokens of some lines, or of what else takes the time.
+
+    Returns:
+        None where there are too many for the plain path, or where the engine is to raise an error.
+    """
+    if not 0 < len(hyp) <= plain.limit(plain.MAX_SEGMENTS):
+        return None
+    sides, total = [], 0
+    for batch in (hyp, *refs):
+        rows = (batch.lowered if lowercase else batch).plain_rows()
+        if rows is None:
+            return None
+        sides.append(rows)
+        total += size(rows)
+    if total > plain.limit(most):
+        return None
+    segments = [(row, [ref for ref in found if ref]) for row, *found in zip(*sides, strict=True)]
+    return segments if all(found for _, found in segments) else None

@@ -44,6 +44,7 @@ def run(path, folder, arguments):
 
 FULL = ["--docs", "docs.txt", "--documents", "--confidence", "-f", "json"]
 METRICS = ["-m", "bleu", "bleu:max_order=2,lowercase=yes", "chrf", "chrf++", "bleu+chrf"]
+METRICS += ["wer", "cer", "per"]
 
 
 @pytest.mark.parametrize(

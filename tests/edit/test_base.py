@@ -4,9 +4,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from paths import race
 from scale.samples import corpus, rows, scores, wanted
+from text_samples import similar
 
 import tensormt as tm
+from tensormt.registry import make
 from tensormt.scale import score_files
 
 
@@ -53,3 +58,29 @@ def test_files_in_parts_have_the_same_sums(tmp_path):
         )  # fmt: skip
         assert corpus(found) == report
         assert scores(found, metrics) == segments
+
+
+lines = st.one_of(similar, st.text("ab c", max_size=12), st.none())
+segments = st.integers(1, 3).flatmap(
+    lambda refs: st.lists(
+        st.lists(lines, min_size=1 + refs, max_size=1 + refs), min_size=1, max_size=4
+    )
+)
+
+
+@pytest.mark.on_a_cpu
+@pytest.mark.parametrize("spec", ["wer", "wer:lowercase=yes,tokenize=13a", "cer", "per"])
+@settings(max_examples=60)
+@given(rows=segments)
+def test_plain_path_equals_engine(spec, rows):
+    metric = make(spec)
+    streams = [list(column) for column in zip(*rows, strict=True)]
+    hyp, *refs = (tm.TokenBatch.from_text(stream, *metric.reads.cut) for stream in streams)
+    race(metric, hyp, refs)
+
+
+def test_text_without_a_token_takes_the_engine():
+    hyp, ref = (tm.TokenBatch.from_text([text], "rouge") for text in ("a b", "!"))
+    assert tm.WER()._plain_statistics(hyp, [ref]) is None
+    assert not tm.TER().has_plain_path
+    assert tm.TER()._plain_statistics(hyp, [hyp]) is None
