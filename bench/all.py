@@ -493,25 +493,26 @@ PARTS = {
 
 
 def references() -> list[str]:
-    """BM with many references: microseconds a reference of a segment."""
+    """BM and chrF with many references: microseconds a reference of a segment."""
     rng = random.Random(1)
     words = [f"w{k}" for k in range(3000)]
-    rows = []
-    for number in (4, 16, 50, 200):
-        size = 100
-        streams = [
-            tm.TokenBatch.from_text(
-                [" ".join(rng.choices(words, k=20)) for _ in range(size)], lowercase=True
+    rows, size = [], 100
+    metrics: list[tm.BM | tm.ChrF] = [tm.BM(), tm.ChrF()]
+    for metric in metrics:
+        for number in (4, 16, 64, 200):
+            lines = [
+                [" ".join(rng.choices(words, k=20)) for _ in range(size)] for _ in range(number + 1)
+            ]
+            hyp, *refs = tm.TokenBatch.from_texts(lines, *metric.reads.cut)
+            times = []
+            for _ in range(3):
+                start = time.process_time()
+                metric.statistics(hyp, refs)
+                times.append(time.process_time() - start)
+            took = sorted(times)[1] / size / number * 1e6
+            rows.append(
+                f"- {metric.name}, {number} references, {size} segments: {took:.1f} µs a reference."
             )
-            for _ in range(number + 1)
-        ]
-        times = []
-        for _ in range(3):
-            start = time.process_time()
-            tm.BM().statistics(streams[0], streams[1:])
-            times.append(time.process_time() - start)
-        took = sorted(times)[1] / size / number
-        rows.append(f"- BM, {number} references, {size} segments: {took * 1e6:.1f} µs a reference.")
     return rows
 
 

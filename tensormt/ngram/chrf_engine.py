@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 # symbols compared at a time: few enough for a CPU cache, enough to outweigh per-call overhead; and
 # bytes of a symbol on other devices
 _SYMBOLS, _BYTES = 112_000, 256
+# references compared at a time: with more of them, so many symbols are those of few segments
+_REFERENCES = 8
 
 
 def statistics(metric: ChrF, batches: Sequence[TokenBatch]) -> Tensor:
@@ -42,9 +44,13 @@ def statistics(metric: ChrF, batches: Sequence[TokenBatch]) -> Tensor:
         sides, kinds = _sequences(batches, what)
         lengths = torch.stack([side.lengths for side in sides])
         matched = lengths.new_empty(len(sides) - 1, lengths.shape[1], orders)
-        for rows, longest in _parts(lengths):
-            one, *others = (side.of(rows) for side in sides)
-            matched[:, rows] = shared_ngrams(one, others, kinds, orders, longest)
+        for first in range(1, len(sides), _REFERENCES):
+            some = slice(first, first + _REFERENCES)
+            for rows, longest in _parts(torch.cat([lengths[:1], lengths[some]])):
+                one, *others = (side.of(rows) for side in (sides[0], *sides[some]))
+                matched[first - 1 :][: len(others), rows] = shared_ngrams(
+                    one, others, kinds, orders, longest
+                )
         blocks.append(_triples(lengths[:1].expand_as(lengths[1:]), lengths[1:], matched))
     present = torch.stack([batch.lengths > 0 for batch in batches[1:]])
     return _best(metric, torch.cat(blocks, -1), present)

@@ -1,5 +1,7 @@
 """chrF and chrF++ against sacrebleu: segments, corpora, options, references, odd characters."""
 
+import random
+
 import pytest
 import torch
 from hypothesis import given
@@ -145,3 +147,19 @@ def test_batches_that_do_not_fit():
     spaced = tm.TokenBatch.from_text(["ab cd"], "letters")
     with pytest.raises(TensorMTError, match="read with white space, the metric has whitespace=Fal"):
         tm.ChrF()(spaced, [spaced])
+
+
+def test_many_references_are_compared_in_groups():
+    rng = random.Random(5)
+    lines = [
+        ["".join(rng.choices("abcd ", k=rng.randrange(1, 30))) for _ in range(3)] for _ in range(21)
+    ]
+    hyp, *refs = tm.TokenBatch.from_texts(
+        [["a" + line for line in stream] for stream in lines], "char"
+    )
+    metric = tm.ChrF()
+    found = metric.statistics(hyp, refs, batched=True)
+    single = torch.stack([metric.statistics(hyp, [ref], batched=True) for ref in refs])
+    best = metric.score(single, segment=True).argmax(0)
+    assert best.max() >= 16
+    assert torch.equal(found, single[best, torch.arange(3)])
