@@ -9,10 +9,11 @@ from torch import Tensor
 
 from tensormt.edit.engine import bag_distances, fewest, pairs, shifted_distances
 from tensormt.explanation import Edit, Explanation
-from tensormt.kernels.backend import bytes_equal, nonzero, repeat, take
+from tensormt.kernels.backend import nonzero, repeat, take
 from tensormt.kernels.beam_distance import BeamRound
-from tensormt.kernels.bit_vectors import columns
-from tensormt.kernels.edit_distance import INSERTION, MATCH, Alignment, align
+from tensormt.kernels.bit_vectors import Part, compare, pack
+from tensormt.kernels.edit_distance import Alignment, align
+from tensormt.kernels.edit_path import INSERTION, MATCH
 from tensormt.kernels.matches import Items, items
 from tensormt.kernels.ngram_overlap import Sequences
 from tensormt.kernels.shifts import Shift, translation_edits
@@ -80,9 +81,10 @@ def _within_beam(text: Sequences, pattern: Sequences) -> Alignment:
     height, width = (
         int(side.lengths.max()) if len(side.lengths) else 0 for side in (text, pattern)
     )
-    own, other = columns(text, height, -1), columns(pattern, width + 1, -2)
-    here = BeamRound(bytes_equal(own[:, None], other), text.lengths, pattern.lengths)
-    return Alignment(here.distance, *here.align(torch.arange(len(text.lengths), device=own.device)))
+    matches = pack(compare(text, pattern, height, width))
+    rows = torch.arange(len(text.lengths), device=matches.device)
+    here = BeamRound(Part(rows, matches, text.lengths, pattern.lengths, []))
+    return Alignment(here.distance, *here.align())
 
 
 def aligned(

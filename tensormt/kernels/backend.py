@@ -109,6 +109,31 @@ def as_array(tensor: Tensor) -> Any:
     return tensor.numpy() if _uses_numpy(tensor) else tensor
 
 
+def array_module(values: Any) -> Any:
+    """Return numpy or torch, whose functions take such values as `as_array` returns."""
+    return np if isinstance(values, np.ndarray) else torch
+
+
+def indices(mask: Any) -> Any:
+    """`nonzero` of a flat mask that `as_array` returned, as such an array."""
+    return np.flatnonzero(mask) if isinstance(mask, np.ndarray) else nonzero(mask)
+
+
+def swap_bytes(values: Any) -> Any:
+    """Reverse the bytes of int64 values of any shape, an array that `as_array` returned."""
+    if isinstance(values, np.ndarray):
+        return values.byteswap()
+    octets = values.flatten().view(torch.uint8).view(-1, 8)
+    return octets.flip(-1).view(-1).view(torch.int64).view(values.shape)
+
+
+def as_floats(values: Any) -> Any:
+    """Return the bits of int64 values as float64, likewise, read as int64."""
+    if isinstance(values, np.ndarray):
+        return values.astype(np.float64).view(np.int64)
+    return values.to(torch.float64).view(torch.int64)
+
+
 def equal(left: Tensor, right: Tensor) -> Tensor:
     """Compare two integer tensors (broadcast) for equality, bool.
 

@@ -12,10 +12,14 @@ This is slower than bit vectors, and needed only where the path of least edits l
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
-from tensormt.kernels.edit_distance import INSERTION, MATCH
+from tensormt.kernels.backend import as_array
+from tensormt.kernels.bit_vectors import Part, unpack
+from tensormt.kernels.edit_path import INSERTION, MATCH
 from tensormt.kernels.shift_candidates import Candidates
 
 BEAM = 25
@@ -72,31 +76,29 @@ class BeamRound:
     """One round of pairs: distances within the beam.
 
     Args:
-        same: Which words are equal, uint8 [T,M,p].
-        text: Lengths of the hypotheses, int64 [p].
-        pattern: Lengths of the references, int64 [p].
+        part: The pairs.
     """
 
-    def __init__(self, same: Tensor, text: Tensor, pattern: Tensor) -> None:
-        self.text, self.pattern = text, pattern
+    def __init__(self, part: Part) -> None:
+        self.text, self.pattern = text, pattern = part.text, part.pattern
         self.width = int(pattern.max()) if len(pattern) else 0
-        self.cost = (1 - same[:, : self.width].to(torch.int32)).permute(2, 0, 1).contiguous()
+        same = unpack(part.matches, self.width)
+        self.cost = (1 - same.to(torch.int32)).permute(2, 0, 1).contiguous()
         self._table = torch.stack(self._rows(self.cost, text, pattern), 1)
         pair = torch.arange(len(text), device=text.device)
         self.distance = self._table[pair, text, pattern].to(torch.int64)
 
-    def align(self, chosen: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return place, edits and errors of some pairs [k] as `Alignment` has them."""
-        table, costs = self._table[chosen], self.cost[chosen]
-        size, device = len(chosen), chosen.device
+    def align(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Return place, edits and errors of all pairs as `Alignment` has them."""
+        table, size, device = self._table, len(self.text), self.text.device
         pair = torch.arange(size, device=device)
-        i, j = self.text[chosen], self.pattern[chosen]
+        i, j = self.text, self.pattern
         real = torch.arange(self.width, device=device) < j[:, None]
         height = self.cost.shape[1]
         place = torch.full((size, self.width + 1), -1, dtype=torch.int64, device=device)
         edits = torch.zeros(size, self.width + 1, dtype=torch.uint8, device=device)
         errors = torch.zeros(size, height + 1, dtype=torch.bool, device=device)
-        cost = torch.nn.functional.pad(costs, (0, 1, 0, 1))
+        cost = torch.nn.functional.pad(self.cost, (0, 1, 0, 1))
         for _ in range(height + self.width):
             here = table[pair, i, j]
             up, back = (i - 1).clamp_min(0), (j - 1).clamp_min(0)
@@ -116,22 +118,22 @@ class BeamRound:
         edits = edits[:, : self.width].masked_fill(~real, MATCH)
         return place, edits, errors[:, :height]
 
-    def distances(self, candidates: Candidates) -> Tensor:
+    def distances(self, candidates: Candidates) -> Any:
         """Return the distances of candidate shifts, int64 [c]."""
-        found = torch.empty_like(candidates.pair)
+        pairs = torch.as_tensor(candidates.pair)
+        found = torch.empty_like(pairs)
         height = self.cost.shape[1]
         size = max(_CELLS // max(height * self.width, 1), 1)
-        places = torch.arange(height, device=found.device)[:, None]
+        places = as_array(torch.arange(height, device=found.device)[:, None])
         for low in range(0, len(found), size):
             some = Candidates(*(part[low : low + size] for part in candidates))
-            source = some.source(places).clamp(max=height - 1).t()
-            cost = self.cost[some.pair[:, None], source]
-            text, pattern = self.text[some.pair], self.pattern[some.pair]
-            rows = self._rows(cost, text, pattern)
-            table = torch.stack(rows, 1)
+            own, source = torch.as_tensor(some.pair), torch.as_tensor(some.source(places))
+            cost = self.cost[own[:, None], source.clamp(max=height - 1).t()]
+            text, pattern = self.text[own], self.pattern[own]
+            table = torch.stack(self._rows(cost, text, pattern), 1)
             pair = torch.arange(len(text), device=found.device)
             found[low : low + size] = table[pair, text, pattern].to(torch.int64)
-        return found
+        return as_array(found)
 
     def _rows(self, cost: Tensor, text: Tensor, pattern: Tensor) -> list[Tensor]:
         """The rows of D, int32 [p,M+1] each, from the costs of substitutions [p,T,M]."""

@@ -1,22 +1,31 @@
 """Pairs of sequences as bit vectors: for each word of a text the places of the pattern it equals.
 
 The dynamic programs of edit_distance.py and subsequence.py compute 64 cells of a row by a few
-integer operations on these bits. Patterns of more than 64 places take several integers. Pairs are
-sorted by the length of the text, the longest first: pairs that are finished leave a step by a
-shorter slice.
+integer operations on these bits. Patterns of more than 64 places take several integers; the one of
+place 64 w on is processed w steps after the first, when the carries of the integer before it are
+known, so that an operation works on all integers of all pairs. Pairs are sorted by the length of
+the text, the longest first: finished pairs of a single integer leave a step by a shorter slice.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-from tensormt.kernels.backend import argsort, bytes_equal, rows_at, take, transpose
+from tensormt.kernels.backend import (
+    argsort,
+    as_floats,
+    bytes_equal,
+    rows_at,
+    swap_bytes,
+    take,
+    transpose,
+)
 from tensormt.kernels.ngram_overlap import Sequences
 
 CELLS = 1 << 22  # cells (text x pattern) of a part, a byte each while they are compared
@@ -26,9 +35,10 @@ _KINDS = 512  # symbols are looked up if there are so few of them, and a cell is
 class Part(NamedTuple):
     """Some pairs, p of them, in the order of falling text lengths.
 
-    rows int64 [p]: numbers of the pairs; matches int64 [T,W,p]: bit j of integer w is set where the
-    word of the text equals that of place 64 w + j of the pattern; text, pattern: lengths, int64
-    [p]; active: for each step the number of pairs whose text is longer.
+    rows int64 [p]: numbers of the pairs; matches int64 [T+W-1,W,p]: bit j of integer w in step i+w
+    is set where word i of the text equals that of place 64 w + j of the pattern; text, pattern:
+    lengths, int64 [p]; active: for each word of the longest text the number of pairs that have one
+    there.
     """
 
     rows: Tensor
@@ -60,6 +70,28 @@ def active_of(sizes: list[int]) -> list[int]:
     return [len(sizes) - bisect_right(rising, step) for step in range(sizes[0] if sizes else 0)]
 
 
+def steps_of(active: Sequence[int], words: int, size: int) -> list[slice]:
+    """Return for each step the integers that it computes, of W·p: all pairs of one integer a row.
+
+    Args:
+        active: Pairs of each row: the first so many; only heeded for a single integer.
+        words: Integers of a pattern, W.
+        size: Pairs, p.
+
+    >>> steps_of([2, 1], 1, 2)
+    [slice(None, 2, None), slice(None, 1, None)]
+    >>> steps_of([2, 1], 2, 2)
+    [slice(0, 2, None), slice(0, 4, None), slice(2, 4, None)]
+    """
+    rows = len(active)
+    if words == 1:
+        return [slice(left) for left in active]
+    return [
+        slice(max(step - rows + 1, 0) * size, min(step + 1, words) * size)
+        for step in range(_steps(rows, words))
+    ]
+
+
 def parts(text: Sequences, pattern: Sequences, cells: int = CELLS) -> Iterator[Part]:
     """Split pairs into parts of bounded size. Four host synchronisations, and none for a part.
 
@@ -77,8 +109,7 @@ def parts(text: Sequences, pattern: Sequences, cells: int = CELLS) -> Iterator[P
             own, other = columns(one, height, kinds), columns(two, width, kinds + 1)
             matches = look_up(own, other, kinds)
         else:
-            own, other = columns(one, height, -1), columns(two, -(-width // 8) * 8, -2)
-            matches = pack(bytes_equal(own[:, None], other))
+            matches = pack(compare(one, two, height, width))
         yield Part(rows, matches, one.lengths, two.lengths, active)
 
 
@@ -124,6 +155,12 @@ def columns(side: Sequences, width: int, end: int) -> Tensor:
     return transpose(rows.masked_fill_(places >= side.lengths[:, None], end))
 
 
+def compare(text: Sequences, pattern: Sequences, height: int, width: int) -> Tensor:
+    """Say which words are equal, bytes of 0 and 1 [T,M,p]; M is a multiple of 8."""
+    own, other = columns(text, height, -1), columns(pattern, -(-width // 8) * 8, -2)
+    return bytes_equal(own[:, None], other)
+
+
 def look_up(text: Tensor, pattern: Tensor, kinds: int) -> Tensor:
     """Return what `pack` gives for texts [T,p] and patterns [M,p] of few kinds of symbols.
 
@@ -139,30 +176,91 @@ def look_up(text: Tensor, pattern: Tensor, kinds: int) -> Tensor:
     bits = torch.ones_like(place) << (place & 63)
     table.index_add_(0, cells.view(-1), bits.expand_as(cells).reshape(-1))
     row = text.to(torch.int64).mul_(words * pairs).add_(pair)
-    found = torch.empty(height, words, pairs, dtype=torch.int64, device=text.device)
+    found = text.new_zeros(_steps(height, words), words, pairs, dtype=torch.int64)
     for word in range(words):
-        found[:, word] = take(table, (row + word * pairs).view(-1)).view_as(row)
+        found[word : word + height, word] = take(table, (row + word * pairs).view(-1)).view_as(row)
     return found
 
 
+def _steps(height: int, words: int) -> int:
+    return height + words - 1 if height else 0
+
+
 def pack(same: Tensor) -> Tensor:
-    """Pack comparisons, uint8 [T,M,p] of 0 and 1, M a multiple of 8, into int64 [T,W,p]."""
+    """Pack comparisons, uint8 [T,M,p] of 0 and 1, M a multiple of 8, into int64 [T+W-1,W,p]."""
     height, width, pairs = same.shape
     octets = width // 8
     same = same.view(height, octets, 8, pairs)
     packed = same[:, :, 7]
     for bit in range(6, -1, -1):
         packed = (packed << 1).bitwise_or_(same[:, :, bit])
-    shape = (height, max(-(-octets // 8), 1), pairs)
+    words = max(-(-octets // 8), 1)
+    shape = _steps(height, words), words, pairs
     found = torch.zeros(shape, dtype=torch.int64, device=same.device)
     for octet in range(octets):
-        found[:, octet // 8] |= packed[:, octet].to(torch.int64) << (8 * (octet % 8))
+        word, place = divmod(octet, 8)
+        found[word : word + height, word] |= packed[:, octet].to(torch.int64) << 8 * place
     return found
 
 
-def popcount(bits: Tensor) -> Tensor:
-    """Count the bits of int64 values of any shape."""
+def unpack(matches: Tensor, width: int) -> Tensor:
+    """Return the comparisons of which `pack` made the bits, for M places, uint8 [T,M,p]."""
+    steps, words, _ = matches.shape
+    height = max(steps - words + 1, 0)
+    place = torch.arange(width, device=matches.device)[:, None]
+    rows = [
+        (matches[word : word + height, word, None] >> (place[64 * word :][:64] & 63)) & 1
+        for word in range(words)
+    ]
+    return torch.cat(rows, 1).to(torch.uint8)
+
+
+def gather(matches: Any, rows: Any, pairs: Any) -> Tensor:
+    """Return some words of some texts as texts; all are arrays as `as_array` returns them.
+
+    Args:
+        matches: As in `Part`, int64 [T+W-1,W,q].
+        rows: Which words, int64 [t,p].
+        pairs: Of which texts, int64 [p].
+
+    Returns:
+        As in `Part`, int64 [t+W-1,W,p].
+    """
+    _, words, size = matches.shape
+    height, number = rows.shape
+    flat, at = matches.reshape(-1), rows * (words * size) + pairs
+    if words == 1:
+        return torch.as_tensor(flat[at]).view(height, 1, number)
+    found = torch.as_tensor(at).new_zeros(_steps(height, words), words, number)
+    for word in range(words):
+        found[word : word + height, word] = torch.as_tensor(flat[at])
+        at += (words + 1) * size
+    return found
+
+
+def popcount(bits: Any) -> Any:
+    """Count the bits of int64 values of any shape, a tensor or an array of `as_array`."""
     bits = bits - ((bits >> 1) & 0x5555555555555555)
     bits = (bits & 0x3333333333333333) + ((bits >> 2) & 0x3333333333333333)
     bits = (bits + (bits >> 4)) & 0x0F0F0F0F0F0F0F0F
     return (bits * 0x0101010101010101) >> 56
+
+
+def reverse(bits: Any) -> Any:
+    """Return int64 values, as `as_array` returns them, with their bits in the opposite order."""
+    for shift, half in ((1, 0x5555555555555555), (2, 0x3333333333333333), (4, 0x0F0F0F0F0F0F0F0F)):
+        upper = bits >> shift
+        upper &= half
+        bits = bits & half
+        bits <<= shift
+        bits |= upper
+    return swap_bytes(bits)
+
+
+def single_bit(bits: Any) -> Any:
+    """Return the number of the bit that is set in int64 values, likewise; below 0 if none is."""
+    found = as_floats(bits)
+    found >>= 52
+    found &= 0x7FF  # the exponent; that of bit 63 has the sign bit above it
+    found -= 1023
+    return found

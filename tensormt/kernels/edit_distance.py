@@ -5,11 +5,9 @@
 Neighbouring cells of a row differ by -1, 0 or 1, so a row is two bit vectors, of which a step
 computes 64 bits by a dozen integer operations (Myers 1999; Hyyrö 2003): the carry of an addition
 runs through the matches of a row. Every operation works on the rows of all pairs; patterns of more
-than 64 places take several integers, through which carries and shifts go on.
+than 64 places take several integers, through which carries and shifts go on (bit_vectors.py).
 
-The same program keeps, if asked, the bits from which the edits are read backwards (`align`): of
-equally cheap edits, those of both words come first (match or substitution), then the deletion of a
-word of the text, then the insertion of a word of the pattern.
+The same program keeps, if asked, the bits from which the edits are read backwards (edit_path.py).
 """
 
 from __future__ import annotations
@@ -20,11 +18,10 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from tensormt.kernels.backend import as_array, take
-from tensormt.kernels.bit_vectors import CELLS, Part, parts, popcount
+from tensormt.kernels.backend import array_module, as_array
+from tensormt.kernels.bit_vectors import CELLS, Part, parts, popcount, steps_of
+from tensormt.kernels.edit_path import read_back
 from tensormt.kernels.ngram_overlap import Sequences
-
-MATCH, SUBSTITUTION, INSERTION = 0, 1, 2  # what `Alignment.edits` says of a word of the pattern
 
 
 class Alignment(NamedTuple):
@@ -60,7 +57,9 @@ def distances(text: Sequences, pattern: Sequences, cells: int = CELLS) -> Tensor
     """
     found = torch.empty_like(text.lengths)
     for part in parts(text, pattern, cells):
-        found[part.rows] = _distance(part)
+        above = part.text.new_full(part.matches.shape[1:], -1)
+        above, below = advance(part.matches, part.active, above, torch.zeros_like(above))
+        found[part.rows] = part.text + rise(above, below, part.ends)
     return found
 
 
@@ -81,23 +80,44 @@ def align(text: Sequences, pattern: Sequences, cells: int = CELLS) -> Alignment:
         torch.zeros(pairs, height, dtype=torch.bool, device=device),
     )
     for part in parts(text, pattern, cells):
-        keep = torch.zeros_like(part.matches), torch.zeros_like(part.matches)
-        found.distance[part.rows] = _distance(part, keep)
-        own = read_back(part, *keep)
+        states = all_states(part.matches, part.active)
+        found.distance[part.rows] = distance_of(part, states)
+        own = read_back(part, states)
         for whole, some in zip(found[1:], own, strict=True):
             whole[part.rows, : some.shape[1]] = some
     return found
 
 
-def _distance(part: Part, keep: tuple[Tensor, Tensor] | None = None) -> Tensor:
-    """The distance of each pair of a part, int64 [p]; `keep` as for `advance`."""
-    above = part.text.new_full(part.matches.shape[1:], -1)
-    below = torch.zeros_like(above)
-    advance(part.matches, part.active, above, below, keep)
-    return part.text + rise(above, below, part.ends)
+def all_states(matches: Tensor, active: Sequence[int]) -> Tensor:
+    """Return `states` of `advance` for all rows of pairs, int64 [T+W,3,W,p]."""
+    steps, words, size = matches.shape
+    states = matches.new_empty(max(steps, words - 1) + 1, 3, words, size)
+    for word in range(words):  # each integer at its first step
+        states[word, 0, word], states[word, 1, word] = -1, 0
+    advance(matches, active, states[0, 0], states[0, 1], states)
+    return states
 
 
-def rise(above: Tensor, below: Tensor, ends: Tensor) -> Tensor:
+def states_at(states: Any, rows: Any, pairs: Any) -> Any:
+    """Return `above` and `below` before rows [c] of pairs [c], int64 [2,W,c].
+
+    All are arrays as `as_array` returns them.
+    """
+    _, planes, words, size = states.shape
+    flat, at = states.reshape(-1), rows * (planes * words * size) + pairs
+    places = [(word * planes * words + word) * size for word in range(words)]
+    found = [flat[at + (place + side * words * size)] for side in (0, 1) for place in places]
+    return array_module(flat).stack(found).reshape(2, words, -1)
+
+
+def distance_of(part: Part, states: Tensor) -> Tensor:
+    """Return the distance of each pair of a part, int64 [p], from the states of all rows."""
+    pairs = torch.arange(len(part.text), device=states.device)
+    above, below = states_at(*(as_array(own) for own in (states, part.text, pairs)))
+    return part.text + torch.as_tensor(rise(above, below, as_array(part.ends)))
+
+
+def rise(above: Any, below: Any, ends: Any) -> Any:
     """Return how much a row rises over the pattern, int64 [p], given its state [W,p]."""
     return (popcount(above & ends) - popcount(below & ends)).sum(0)
 
@@ -107,125 +127,79 @@ def advance(
     active: Sequence[int],
     above: Tensor,
     below: Tensor,
-    keep: tuple[Tensor, Tensor] | None = None,
     states: Tensor | None = None,
-) -> None:
+) -> tuple[Tensor, Tensor]:
     """Go through the words of the texts, a row of D at a time.
 
     Args:
-        matches: Bits of the places that equal each word, int64 [T,W,p].
-        active: Pairs of each step: the first so many.
+        matches: Bits of the places that equal each word, int64 [T+W-1,W,p], as in `Part`.
+        active: Pairs of each row: the first so many.
         above: Cells that are one above that of the previous place of the pattern, int64 [W,p];
-            changed in place, all bits set at first.
-        below: Cells that are one below, likewise; no bit set at first.
-        keep: Two tensors like matches, for the cells that are reached by both words, and else by
-            the deletion of a word of the text.
-        states: For `above` and `below` before each step, int64 [T,2,W,p].
-    """
-    words = matches.shape[1]
-    bits, high, low = as_array(matches), as_array(above), as_array(below)
-    kept = [as_array(part) for part in keep or ()]
-    history = None if states is None else as_array(states)
-    for step, left in enumerate(active):
-        if history is not None:
-            history[step, 0, :, :left], history[step, 1, :, :left] = high[:, :left], low[:, :left]
-        carry, more, less = 0, 1, 0  # the first column rises with every word of the text
-        for word in range(words):
-            same, up, down = bits[step, word, :left], high[word, :left], low[word, :left]
-            seed = same & up
-            total = seed + up
-            if word:
-                total += carry
-            level = total ^ up  # cells equal to the one before both words
-            level |= same
-            level |= down
-            rising = ~(up | level)
-            rising |= down
-            falling = up & level
-            if kept:
-                both = same | ~level
-                kept[0][step, word, :left] = both
-                kept[1][step, word, :left] = rising & ~both
-            one, two = rising << 1, falling << 1
-            one |= more
-            if word:
-                two |= less
-            if word + 1 < words:
-                carry = ((seed | (up & ~total)) >> 63) & 1
-                more, less = (rising >> 63) & 1, (falling >> 63) & 1
-            low[word, :left] = one & level
-            one |= level
-            high[word, :left] = two | ~one
-
-
-def read_back(part: Part, both: Tensor, delete: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Read the edits from the last cell to the first, all pairs at once.
-
-    Args:
-        part: The pairs.
-        both: Bits of the cells that are reached by both words, int64 [T,W,p].
-        delete: Bits of the cells that are else reached by a deletion from the text.
+            overwritten, all bits set before the first word.
+        below: Cells that are one below, likewise; no bit set before the first word.
+        states: For `above` and `below` before each step, and the cells that the step leaves equal
+            to those before both words, int64 [T+W,3,W,p]; instead of above and below.
 
     Returns:
-        place [p,M], edits [p,M] and errors [p,T] as in `Alignment`.
+        above and below after the last word of each pair; not with `states`.
     """
-    height, words, size = both.shape
-    width = int(part.pattern.max()) if size else 0
-    device = part.rows.device
-    pair = torch.arange(size, device=device)
-    i, j = part.text.clone(), part.pattern.clone()
-    # one more column takes what is written where the word of the pattern stays
-    place = torch.full((size * (width + 1),), -1, dtype=torch.int64, device=device)
-    inserted = torch.zeros(size * (width + 1), dtype=torch.bool, device=device)
-    _walk(
-        [as_array(part) for part in (i, j, pair, pair * (width + 1))],
-        [as_array(bits.reshape(-1)) for bits in (both, delete)],
-        (as_array(place), as_array(inserted)),
-        (height, width, words),
-    )
-    place = place.view(size, -1)[:, :width]
-    real = torch.arange(width, device=device) < part.pattern[:, None]
-    place.masked_fill_(~real, -1)
-    inserted = inserted.view(size, -1)[:, :width] if height else torch.ones_like(real)
-    # matched if the words are equal that meet
-    index = torch.arange(width, device=device)
-    cell = (place.clamp_min(0) * words + (index >> 6)).mul_(size).add_(pair[:, None])
-    matched = torch.zeros_like(real)
-    if height:
-        matched = (
-            (take(part.matches.reshape(-1), cell.view(-1)).view_as(cell) >> (index & 63)) & 1
-        ) > 0
-    matched &= real & ~inserted
-    edits = torch.where(matched, MATCH, torch.where(inserted, INSERTION, SUBSTITUTION))
-    edits = edits.to(torch.uint8).masked_fill_(~real, MATCH)
-    errors = torch.arange(height + 1, device=device) < part.text[:, None]
-    errors.scatter_(1, torch.where(matched, place, height), torch.zeros_like(matched))
-    return place, edits, errors[:, :height]
-
-
-def _walk(state: Any, bits: Any, out: Any, shape: tuple[int, int, int]) -> None:
-    """Go from the last cell of each pair to the first, all pairs at once.
-
-    state: i, j, the number of the pair and its first place in `out`; bits: of the cells that are
-    reached by both words, and by a deletion; out: place and inserted; shape: T, M, W.
-    """
-    i, j, pair, first = state
-    (height, width, words), size = shape, len(pair)
-    for step in range(height + width if height else 0):
-        if step % 8 == 7 and not bool((i + j).any()):
-            break
-        some, more = (i > 0) * 1, (j > 0) * 1
-        row, column = i - some, j - more
-        cell = ((row * words + (column >> 6)) * size) + pair
-        column &= 63
-        diagonal, down = ((part[cell] >> column) & 1 for part in bits)
-        diagonal &= some & more
-        down = (down | (more ^ 1)) & some & ~diagonal
-        insert = more & ~diagonal & ~down
-        across = diagonal | insert
-        # place j - 1, or the last one
-        at = first + (across * (j - 1 - width) + width)
-        out[0][at] = i - 1
-        out[1][at] = insert > 0
-        i -= diagonal | down
-        j -= across
+    (_, words, size), rows = matches.shape, len(active)
+    several, flat = words > 1, [part.flatten(-2) for part in (matches, above, below)]
+    bits, high, low = map(as_array, flat)  # one axis: numpy is three times as fast on it
+    module, history = array_module(bits), None if states is None else as_array(states.flatten(2))
+    both, either, invert = module.bitwise_and, module.bitwise_or, module.bitwise_not
+    ones = as_array(matches.new_ones(words * size))
+    ends = (above.clone(), below.clone()) if several else (above, below)
+    last = [as_array(end) for end in ends]
+    # what goes on to the next integer, 0 or -1: the carry of the sum, and cells that rise or fall
+    # over the row; the first column rises with every word of the text
+    onward = as_array(matches.new_zeros(3, (words + 1) * size if several else 0))
+    onward[1, :size] = -1
+    carry, more, less = onward
+    sign = ones * 63
+    for step, at in enumerate(steps_of(active, words, size)):
+        same = bits[step][at]
+        if history is None:
+            up, down = new_up, new_down = high[at], low[at]
+        else:
+            here, there = history[step], history[step + 1]
+            up, down, new_up, new_down = here[0][at], here[1][at], there[0][at], there[1][at]
+        seed = same & up
+        total = seed + up
+        if several:
+            total -= carry[at]
+        level = total ^ up  # cells equal to the one before both words
+        level |= same
+        if history is None:
+            level |= down
+        else:
+            level = either(level, down, out=here[2][at])
+        rising = up | level
+        invert(rising, out=rising)
+        rising |= down
+        falling = up & level
+        one, two = rising + rising, falling + falling  # shifted by one place
+        if several:
+            one -= more[at]
+            two -= less[at]
+            invert(total, out=total)
+            total &= up
+            seed |= total
+            after, by = slice(at.start + size, at.stop + size), sign[at]
+            seed >>= by
+            rising >>= by
+            falling >>= by
+            carry[after], more[after], less[after] = seed, rising, falling
+        else:
+            one |= ones[at]
+        both(one, level, out=new_down)
+        one |= level
+        invert(one, out=one)
+        either(two, one, out=new_up)
+        if several and history is None:  # pairs whose text ends here
+            for word in range(at.start // size, at.stop // size):
+                ended = step - word + 1
+                stop = slice(active[ended] if ended < rows else 0, active[ended - 1])
+                own = slice(word * size + stop.start, word * size + stop.stop)
+                last[0][word, stop], last[1][word, stop] = high[own], low[own]
+    return ends

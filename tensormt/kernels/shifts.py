@@ -21,31 +21,37 @@ first changed word, since the rows before are those of the hypothesis itself.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, zip_longest
+from math import prod
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
-from tensormt.kernels.backend import argsort, bytes_equal, nonzero, take
-from tensormt.kernels.beam_distance import SAFE, BeamRound, within_beam
+from tensormt.kernels.backend import argsort, array_module, as_array, indices, nonzero, take
+from tensormt.kernels.beam_distance import BeamRound, within_beam
 from tensormt.kernels.bit_vectors import (
     Part,
     active_of,
-    columns,
-    ends_of,
+    compare,
+    gather,
     kinds_of,
     narrow,
     pack,
     split,
 )
-from tensormt.kernels.edit_distance import advance, read_back, rise
+from tensormt.kernels.edit_distance import advance, all_states, distance_of, rise, states_at
+from tensormt.kernels.edit_path import read_back
 from tensormt.kernels.ngram_overlap import Sequences
-from tensormt.kernels.shift_candidates import MAX_SIZE, Candidates, candidate_shifts
+from tensormt.kernels.shift_candidates import MAX_SIZE, Candidates, EqualWords, candidate_shifts
 
 MAX_CANDIDATES = 1000
 _CELLS = 1 << 21  # of a part
 _CANDIDATES = 1 << 17  # words of candidates at a time
-_BLOCK = 16  # parts whose pairs go through the rounds together
+_FEW = 1 << 15  # integers that take as long as the operations of one more part
+_BLOCK = 16  # parts whose pairs go through further rounds together
 
 
 class Shift(NamedTuple):
@@ -58,20 +64,54 @@ class Shift(NamedTuple):
 
 
 class _Pairs(NamedTuple):
-    """Hypotheses and references of p pairs."""
+    """p pairs of hypotheses and references, those with the longest hypotheses first."""
 
-    rows: Tensor  # numbers of the pairs
-    words: Tensor  # [T,p]
-    refs: Tensor  # [M,p], M a multiple of 8 above the longest reference
-    text: Tensor  # lengths
-    pattern: Tensor
+    part: Part
+    equal: EqualWords
     least: Tensor  # words that the bags do not share: no distance is below
     checked: Tensor  # candidates so far
     shifts: Tensor
 
-    def of(self, chosen: Tensor) -> _Pairs:
-        """Some of the pairs."""
-        return _Pairs(*(part.index_select(-1, chosen) for part in self))
+    def shifted(self, shifts: Candidates) -> _Pairs:
+        """The pairs of some shifts, once these are made. A host synchronisation."""
+        chosen, part = torch.as_tensor(shifts.pair), self.part
+        rows, text, pattern = (take(own, chosen) for own in (part.rows, part.text, part.pattern))
+        active = active_of(text.tolist())
+        places = as_array(torch.arange(len(active), device=chosen.device)[:, None])
+        matches = gather(as_array(part.matches), shifts.source(places), shifts.pair)
+        words = max(-(-int(pattern.max()) // 64), 1) if active else 1
+        if words < matches.shape[1]:  # long references are finished
+            matches = matches[: len(active) + words - 1, :words].contiguous()
+        equal = self.equal.shifted(shifts, len(part.rows))
+        others = (take(own, chosen) for own in (self.least, self.checked, self.shifts + 1))
+        return _Pairs(Part(rows, matches, text, pattern, active), equal, *others)
+
+    @staticmethod
+    def join(several: Sequence[_Pairs]) -> _Pairs:
+        """The pairs of several parts, those with the longest hypotheses first."""
+        parts = [pairs.part for pairs in several]
+        words = max(part.matches.shape[1] for part in parts)
+        steps = max(len(part.active) for part in parts) + words - 1
+        tables = [
+            pad(m, (0, 0, 0, words - m.shape[1], 0, steps - m.shape[0]))
+            for m in (part.matches for part in parts)
+        ]
+        rows, text, pattern = (
+            torch.cat([getattr(part, name) for part in parts])
+            for name in ("rows", "text", "pattern")
+        )
+        active = [sum(own) for own in zip_longest(*(part.active for part in parts), fillvalue=0)]
+        first = list(accumulate((len(part.rows) for part in parts), initial=0))
+        equal = [
+            pairs.equal._replace(pair=pairs.equal.pair + start)
+            for pairs, start in zip(several, first, strict=False)
+        ]
+        join = array_module(equal[0].pair).concatenate
+        return _Pairs(
+            Part(rows, torch.cat(tables, 2), text, pattern, active),
+            EqualWords(*(join(own) for own in zip(*equal, strict=True))),
+            *(torch.cat(own) for own in zip(*(pairs[2:] for pairs in several), strict=True)),
+        )
 
 
 def translation_edits(
@@ -94,30 +134,54 @@ def translation_edits(
         int64 [P].
     """
     found = torch.empty_like(text.lengths)
-    outside: list[Tensor] = []
     kinds = kinds_of(text, pattern)
     text, pattern = narrow(text, kinds), narrow(pattern, kinds)
-    for rows, height, width, _ in split(text.lengths, pattern.lengths, _BLOCK * cells):
-        one, two = text.of(rows), pattern.of(rows)
-        pairs = _Pairs(
-            rows,
-            columns(one, height, -1),
-            columns(two, (width // 8 + 1) * 8, -2),
-            one.lengths,
-            two.lengths,
-            take(unshared, rows),
-            torch.zeros_like(rows),
-            torch.zeros_like(rows),
-        )
-        first, left = pairs, len(outside)
-        while len(pairs.rows):
-            pairs = _round(pairs, found, made, cells, outside)
-        if len(again := torch.cat([first.rows[:0], *outside[left:]])):
-            if made is not None:
-                made[:] = [_without(shift, again) for shift in made]
-            pairs = first.of(nonzero(torch.isin(first.rows, again)))
-            while len(pairs.rows):
-                pairs = _round(pairs, found, made, cells, None)
+    for block, _, _, _ in split(text.lengths, pattern.lengths, _BLOCK * cells):
+        outside: list[Tensor] = []
+        several = [
+            _round(pairs, _Round(pairs.part), found, made, outside)
+            for pairs in _first(text, pattern, unshared, block, cells)
+        ]
+        while several := _joined(several):
+            several = [_round(own, _Round(own.part), found, made, outside) for own in several]
+        if not outside:
+            continue
+        again = torch.cat(outside)
+        if made is not None:
+            made[:] = [_without(shift, again) for shift in made]
+        for pairs in _first(text, pattern, unshared, again, cells):
+            while pairs.part.active:
+                pairs = _round(pairs, BeamRound(pairs.part), found, made)
+    return found
+
+
+def _first(
+    text: Sequences, pattern: Sequences, unshared: Tensor, rows: Tensor, cells: int
+) -> Iterator[_Pairs]:
+    """Some pairs before the first round, in parts."""
+    one, two, least = text.of(rows), pattern.of(rows), take(unshared, rows)
+    for own, height, width, active in split(one.lengths, two.lengths, cells):
+        sides = one.of(own), two.of(own)
+        same = compare(*sides, height, width)
+        part = Part(take(rows, own), pack(same), sides[0].lengths, sides[1].lengths, active)
+        none = torch.zeros_like(own)
+        yield _Pairs(part, EqualWords.find(same), take(least, own), none, none)
+
+
+def _joined(several: Sequence[_Pairs]) -> list[_Pairs]:
+    """Join parts where this costs less than the operations of one more part."""
+    found: list[_Pairs] = []
+    for pairs in several:
+        if not pairs.part.active:
+            continue
+        if found:
+            both = [own.part.matches for own in (found[-1], pairs)]
+            each = [max(own.shape[axis] for own in both) for axis in (0, 1)]
+            more = prod(each) * sum(own.shape[2] for own in both)
+            if more < sum(own.numel() for own in both) + _FEW:
+                found[-1] = _Pairs.join([found[-1], pairs])
+                continue
+        found.append(pairs)
     return found
 
 
@@ -127,147 +191,102 @@ def _without(shift: Shift, pairs: Tensor) -> Shift:
 
 
 def _round(
-    pairs: _Pairs, found: Tensor, made: list[Shift] | None, cells: int, outside: list[Tensor] | None
+    pairs: _Pairs,
+    here: _Round | BeamRound,
+    found: Tensor,
+    made: list[Shift] | None,
+    outside: list[Tensor] | None = None,
 ) -> _Pairs:
     """Make the best shift of each pair; return the pairs that were shifted.
 
-    found [P] takes shifts and edits of all pairs. outside: for pairs whose path leaves the beam;
-    None: compute distances within the beam.
+    Args:
+        pairs: The pairs.
+        here: Their distances and edits.
+        found: Takes shifts and edits of the pairs, int64 [P].
+        made: Takes the shifts.
+        outside: Takes pairs whose path leaves the beam, unless all distances are within it.
     """
-    kept, words, checked = [], [], []
-    for rows, height, width, active in split(pairs.text, pairs.pattern, cells):
-        some = pairs.of(rows)
-        some = some._replace(words=some.words[:height], refs=some.refs[: (width // 8 + 1) * 8])
-        same = bytes_equal(some.words[:, None], some.refs)
-        here = (
-            BeamRound(same, some.text, some.pattern)
-            if outside is None
-            else _Round(same, some, active)
-        )
-        distance = here.distance
-        found[some.rows] = some.shifts + distance
-        gap = (some.text - some.pattern).abs()
-        open_ = nonzero((distance > some.least) | (distance + gap > SAFE))
-        if not len(open_):
-            continue
-        place, edits, errors = here.align(open_)
-        if outside is not None:
-            lengths = take(some.text, open_), take(some.pattern, open_)
-            inside = within_beam(*lengths, take(distance, open_), place, edits)
-            if not bool(inside.all()):
-                outside.append(take(some.rows, take(open_, nonzero(~inside))))
-            keep = nonzero(inside & take(distance > some.least, open_))
-            open_, place, edits, errors = (take(p, keep) for p in (open_, place, edits, errors))
-        found_shifts = candidate_shifts(
-            same, open_, take(some.text, open_), place, edits > 0, errors
-        )
-        count = take(some.checked, open_)
-        count = count + torch.bincount(found_shifts.pair, minlength=len(open_))
-        few = nonzero(take(count < MAX_CANDIDATES, found_shifts.pair))
-        found_shifts = found_shifts.of(few)
-        found_shifts = found_shifts._replace(pair=take(open_, found_shifts.pair))
-        best = _best(found_shifts, distance, here)
-        if made is not None:
-            made.append(Shift(take(some.rows, best.pair), best.start, best.size, best.new))
-        whole = torch.zeros_like(distance)
-        whole[open_] = count
-        checked.append(take(whole, best.pair))
-        places = torch.arange(height, device=distance.device)[:, None]
-        shifted = pairs.words[:, rows[best.pair]]
-        shifted[:height] = some.words[best.source(places), best.pair]
-        words.append(shifted)
-        kept.append(take(rows, best.pair))
-    if not kept:
-        return pairs.of(pairs.rows[:0])
-    new = pairs.of(torch.cat(kept))
-    return new._replace(
-        words=torch.cat(words, 1), checked=torch.cat(checked), shifts=new.shifts + 1
+    part, distance = pairs.part, here.distance
+    found[part.rows] = pairs.shifts + distance
+    wanted = distance > pairs.least
+    place, edits, errors = here.align()
+    if outside is not None:
+        inside = within_beam(part.text, part.pattern, distance, place, edits)
+        if not bool(inside.all()):
+            outside.append(take(part.rows, nonzero(~inside)))
+            wanted &= inside
+    candidates = candidate_shifts(
+        pairs.equal, part.matches, part.text, place, edits > 0, errors, wanted
     )
+    number = torch.bincount(torch.as_tensor(candidates.pair), minlength=len(distance))
+    checked = pairs.checked + number
+    few = as_array(checked < MAX_CANDIDATES)[candidates.pair]
+    candidates = candidates.of(indices(few & (candidates.new != candidates.start)))
+    best = _best(candidates, distance, here)
+    if made is not None:
+        own = map(torch.as_tensor, (best.pair, best.start, best.size, best.new))
+        pair, *others = own
+        made.append(Shift(take(part.rows, pair), *others))
+    return pairs._replace(checked=checked).shifted(best)
 
 
 class _Round:
     """One round of pairs: distances by bit vectors.
 
     Args:
-        same: Which words are equal, uint8 [T,M,p].
-        pairs: The pairs, those with the longest hypotheses first.
-        active: Pairs of each step.
+        part: The pairs.
     """
 
-    def __init__(self, same: Tensor, pairs: _Pairs, active: list[int]) -> None:
-        self.part = part = Part(pairs.rows, pack(same), pairs.text, pairs.pattern, active)
-        above = part.text.new_full(part.matches.shape[1:], -1)
-        below = torch.zeros_like(above)
-        self._keep = torch.zeros_like(part.matches), torch.zeros_like(part.matches)
-        height, words, size = part.matches.shape
-        self.states = part.text.new_zeros(height, 2, words, size)
-        advance(part.matches, active, above, below, self._keep, self.states)
-        self.distance = part.text + rise(above, below, part.ends)
+    def __init__(self, part: Part) -> None:
+        self.part = part
+        self.states = all_states(part.matches, part.active)
+        self.distance = distance_of(part, self.states)
 
-    def align(self, chosen: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return place, edits and errors of some pairs, as `read_back` does."""
-        part = self.part
-        matches, *keep = (bits.index_select(2, chosen) for bits in (part.matches, *self._keep))
-        rows, text, pattern = (take(p, chosen) for p in (part.rows, part.text, part.pattern))
-        return read_back(Part(rows, matches, text, pattern, []), *keep)
+    def align(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Return place, edits and errors of all pairs, as `read_back` does."""
+        return read_back(self.part, self.states)
 
-    def distances(self, candidates: Candidates) -> Tensor:
+    def distances(self, candidates: Candidates) -> Any:
         """Return the distances of candidates, int64 [c]."""
-        first = torch.minimum(candidates.start, candidates.new)
-        left = take(self.part.text, candidates.pair) - first
+        text = as_array(self.part.text)[candidates.pair]
+        first = candidates.first
+        left = torch.as_tensor(text - first)
         order = argsort(left).flip(0)
         sizes = take(left, order).tolist()
-        found = torch.empty_like(left)
+        found, order = text + 0, as_array(order)
         low = 0
         while low < len(sizes):
             high = min(low + max(_CANDIDATES // max(sizes[low], 1), 1), len(sizes))
             rows = order[low:high]
-            some = candidates.of(rows)
-            found[rows] = self._part(some, take(first, rows), active_of(sizes[low:high]))
+            some, active = candidates.of(rows), active_of(sizes[low:high])
+            found[rows] += self._rises(some, first[rows], active)
             low = high
         return found
 
-    def _part(self, candidates: Candidates, first: Tensor, active: list[int]) -> Tensor:
-        _, words, size = self.part.matches.shape
-        step = torch.arange(len(active), device=first.device)[:, None]
-        source = candidates.source(first + step).clamp_(max=self.part.matches.shape[0] - 1)
-        flat = self.part.matches.reshape(-1)
-        matches = torch.stack(
-            [
-                take(flat, ((source * words + word) * size + candidates.pair).reshape(-1))
-                for word in range(words)
-            ]
-        )
-        matches = matches.view(words, len(active), -1).transpose(0, 1)
-        state = self.states.reshape(-1)
-        above, below = (
-            torch.stack(
-                [
-                    take(state, ((first * 2 + side) * words + word) * size + candidates.pair)
-                    for word in range(words)
-                ]
-            )
-            for side in (0, 1)
-        )
-        advance(matches, active, above, below)
-        lengths = take(self.part.pattern, candidates.pair)
-        ends = ends_of(lengths, words)
-        return take(self.part.text, candidates.pair) + rise(above, below, ends)
+    def _rises(self, candidates: Candidates, first: Any, active: list[int]) -> Any:
+        """How much the last row of each candidate rises, given the first words that change."""
+        states, ends = as_array(self.states), as_array(self.part.ends)
+        number = as_array(torch.arange(len(active), device=self.states.device)[:, None])
+        source = (candidates.moved(number) + number + first).clip(max=len(self.part.active) - 1)
+        matches = gather(as_array(self.part.matches), source, candidates.pair)
+        state = torch.as_tensor(states_at(states, first, candidates.pair))
+        above, below = map(as_array, advance(matches, active, *state))
+        return rise(above, below, ends[:, candidates.pair])
 
 
 def _best(candidates: Candidates, distance: Tensor, here: _Round | BeamRound) -> Candidates:
     """Of each pair the candidate of the largest gain, if there is a gain; pairs ascend."""
-    candidates = candidates.of(nonzero(candidates.new != candidates.start))
-    gain = take(distance, candidates.pair) - here.distances(candidates)
-    better = nonzero(gain > 0)
-    candidates, gain = candidates.of(better), take(gain, better)
+    gain = as_array(distance)[candidates.pair] - here.distances(candidates)
+    better = indices(gain > 0)
+    candidates, gain = candidates.of(better), gain[better]
     # one number that sorts by gain, size, start and target
     limit = 1 << 21
     rank = (gain * (MAX_SIZE + 1) + candidates.size) * limit + (limit - 1 - candidates.start)
     rank = (rank << 21) + (limit - 1 - candidates.target)
-    top = torch.zeros_like(distance).scatter_reduce(0, candidates.pair, rank, "amax")
-    winners = nonzero(rank == take(top, candidates.pair))
-    # several may be the same shift: the last one of each pair
-    last = torch.full_like(distance, -1)
-    last[take(candidates.pair, winners)] = winners
-    return candidates.of(last[nonzero(last >= 0)])
+    pair = torch.as_tensor(candidates.pair)
+    top = torch.zeros_like(distance).scatter_reduce(0, pair, torch.as_tensor(rank), "amax")
+    winners = indices(rank == as_array(top)[candidates.pair])
+    # several may be the same shift: one of each pair
+    last = as_array(torch.full_like(distance, -1))
+    last[candidates.pair[winners]] = winners
+    return candidates.of(last[last >= 0])

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from tensormt.kernels.backend import as_array, take
-from tensormt.kernels.bit_vectors import CELLS, Part, parts, popcount
+from tensormt.kernels.bit_vectors import CELLS, Part, parts, popcount, steps_of
 from tensormt.kernels.ngram_overlap import Sequences
 
 
@@ -56,31 +56,29 @@ def _common(part: Part, keep: Tensor | None = None) -> Tensor:
 
     keep: like the bits of matches, for the places where each row of L rises.
     """
-    words = part.matches.shape[1]
-    state = part.text.new_full((words, len(part.text)), -1)
-    bits, cells, kept = as_array(part.matches), as_array(state), None
-    if keep is not None:
-        kept = as_array(keep)
-    for step, left in enumerate(part.active):
-        carry = 0
-        for word in range(words):
-            same, own = bits[step, word, :left], cells[word, :left]
-            seed = own & same
-            total = own + seed
-            if word:
-                total += carry
-            if word + 1 < words:
-                carry = ((seed | (own & ~total)) >> 63) & 1
-            total |= own & ~same
-            cells[word, :left] = total
-            if kept is not None:
-                kept[step, word, :left] = ~total
+    _, words, size = part.matches.shape
+    state = part.text.new_full((words, size), -1)
+    bits, cells = (as_array(own.flatten(-2)) for own in (part.matches, state))
+    kept = None if keep is None else as_array(keep.flatten(1))
+    carry = as_array(state.new_zeros((words + 1) * size))  # to the next integer, 0 or -1
+    several = words > 1
+    for step, at in enumerate(steps_of(part.active, words, size)):
+        same, own = bits[step][at], cells[at]
+        seed = own & same
+        total = own + seed
+        if several:
+            total -= carry[at]
+            carry[at.start + size : at.stop + size] = (seed | (own & ~total)) >> 63
+        total |= own & ~same
+        cells[at] = total
+        if kept is not None:
+            kept[step][at] = ~total
     return state
 
 
 def _taken(part: Part, needed: Tensor, width: int) -> Tensor:
     """The places of a longest common subsequence in the patterns, bool [p,width+1]."""
-    height, words, size = needed.shape
+    (_, words, size), height = needed.shape, len(part.active)
     pair = torch.arange(size, device=needed.device)
     i, j = part.text.clone(), part.pattern.clone()
     taken = torch.zeros(size * (width + 1), dtype=torch.bool, device=needed.device)
@@ -88,7 +86,8 @@ def _taken(part: Part, needed: Tensor, width: int) -> Tensor:
     flat = [bits.reshape(-1) for bits in (part.matches, needed)]
     for _ in range(height + width if height else 0):
         row, column = (i - 1).clamp_min_(0), (j - 1).clamp_min_(0)
-        cell = (row * words + (column >> 6)).mul_(size).add_(pair)
+        word = column >> 6
+        cell = ((row + word) * words + word).mul_(size).add_(pair)
         same, rises = (((take(bits, cell) >> (column & 63)) & 1).to(torch.bool) for bits in flat)
         inside = (i > 0) & (j > 0)
         same &= inside

@@ -6,6 +6,7 @@ import torch
 from sacrebleu.metrics.lib_ter import BeamEditDistance
 
 from tensormt.kernels.beam_distance import BeamRound, within_beam
+from tensormt.kernels.bit_vectors import parts
 from tensormt.kernels.edit_distance import align
 from tensormt.kernels.ngram_overlap import Sequences
 
@@ -29,11 +30,14 @@ def test_equal_to_sacrebleu():
     for hyp, ref in cases():
         distance, trace = BeamEditDistance([str(w) for w in ref])([str(w) for w in hyp])
         own, other = torch.tensor(hyp), torch.tensor(ref)
-        same = (own[:, None] == other).to(torch.uint8)[:, :, None]
         lengths = torch.tensor([len(hyp)]), torch.tensor([len(ref)])
-        here = BeamRound(same, *lengths)
+        sides = [
+            Sequences(part, torch.tensor([0]), size)
+            for part, size in zip((own, other), lengths, strict=True)
+        ]
+        here = BeamRound(next(parts(*sides)))
         assert here.distance.tolist() == [distance]
-        place, edits, errors = here.align(torch.tensor([0]))
+        place, edits, errors = here.align()
         codes = {" ": 0, "s": 1, "i": 2}
         assert edits[0].tolist() == [codes[op] for op in trace if op != "d"]
         assert errors[0].tolist() == [op != " " for op in trace if op != "i"]
@@ -41,10 +45,6 @@ def test_equal_to_sacrebleu():
             sum(op != "i" for op in trace[: k + 1]) - 1 for k, op in enumerate(trace) if op != "d"
         ]
         assert place[0].tolist() == used
-        sides = (
-            Sequences(part, torch.tensor([0]), size)
-            for part, size in zip((own, other), lengths, strict=True)
-        )
         free = align(*sides)
         inside = within_beam(*lengths, *free[:3])
         if bool(inside):

@@ -3,7 +3,16 @@
 import torch
 from kernels.test_edit_distance import sequences
 
-from tensormt.kernels.bit_vectors import active_of, ends_of, parts, popcount
+from tensormt.kernels.bit_vectors import (
+    active_of,
+    ends_of,
+    pack,
+    parts,
+    popcount,
+    reverse,
+    single_bit,
+    unpack,
+)
 
 
 def test_bits_of_matches():
@@ -14,11 +23,11 @@ def test_bits_of_matches():
 def check_bits(one):
     text, pattern = [one + 2, one, one + 1], [one, one + 1] * 40
     [part] = parts(sequences([text]), sequences([pattern]))
-    assert part.matches.shape == (3, 2, 1)
+    assert part.matches.shape == (4, 2, 1)
     odd, even = (sum(1 << k for k in range(first, 64, 2)) for first in (0, 1))
     low, high = ([own & ((1 << size) - 1) for own in (0, odd, even)] for size in (64, 16))
-    assert [n & ((1 << 64) - 1) for n in part.matches[:, 0, 0].tolist()] == low
-    assert part.matches[:, 1, 0].tolist() == high
+    assert [n & ((1 << 64) - 1) for n in part.matches[:3, 0, 0].tolist()] == low
+    assert part.matches[1:, 1, 0].tolist() == high
     assert part.ends.tolist() == [[-1], [(1 << 16) - 1]]
 
 
@@ -40,3 +49,23 @@ def test_popcount():
     numbers = [0, 1, -1, 1 << 62, -(1 << 63), 0x0123456789ABCDEF, -2]
     expected = [bin(n & ((1 << 64) - 1)).count("1") for n in numbers]
     assert popcount(torch.tensor(numbers)).tolist() == expected
+
+
+def test_bits_in_the_opposite_order():
+    numbers = torch.tensor([0, 1, -1, 1 << 62, -(1 << 63), 0x0123456789ABCDEF, -2])
+    expected = [int(f"{n & ((1 << 64) - 1):064b}"[::-1], 2) for n in numbers.tolist()]
+    for bits in (numbers, numbers.numpy()):
+        assert [n & ((1 << 64) - 1) for n in reverse(bits).tolist()] == expected
+
+
+def test_number_of_a_bit():
+    bits = torch.ones(64, dtype=torch.int64) << torch.arange(64)
+    for own in (bits, bits.numpy()):
+        assert single_bit(own).tolist() == list(range(64))
+        assert (single_bit(own * 0) < 0).all()
+
+
+def test_bits_are_unpacked():
+    same = torch.randint(0, 2, (5, 136, 3), dtype=torch.uint8)
+    assert torch.equal(unpack(pack(same), 136), same)
+    assert torch.equal(unpack(pack(same), 70), same[:, :70])

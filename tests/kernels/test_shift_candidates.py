@@ -5,9 +5,10 @@ import random
 import torch
 from sacrebleu.metrics import lib_ter
 
+from tensormt.kernels.bit_vectors import parts
 from tensormt.kernels.edit_distance import align
 from tensormt.kernels.ngram_overlap import Sequences
-from tensormt.kernels.shift_candidates import Candidates, candidate_shifts
+from tensormt.kernels.shift_candidates import Candidates, EqualWords, candidate_shifts
 
 
 def looped(hyp, ref):
@@ -33,10 +34,11 @@ def test_equal_to_sacrebleu():
         own, other = (torch.tensor([int(w) for w in words]) for words in (hyp, ref))
         sides = [Sequences(s, torch.tensor([0]), torch.tensor([len(s)])) for s in (own, other)]
         found = align(*sides)
-        padded = torch.cat([other, other.new_full((1,), -2)])
-        same = (own[:, None] == padded).to(torch.uint8)[:, :, None].contiguous()
+        [part] = parts(*sides)
+        equal = EqualWords.find((own[:, None] == other).to(torch.uint8)[:, :, None])
+        wrong, wanted = found.edits > 0, torch.tensor([True])
         shifts = candidate_shifts(
-            same, torch.tensor([0]), sides[0].lengths, found.place, found.edits > 0, found.errors
+            equal, part.matches, part.text, found.place, wrong, found.errors, wanted
         )
         listed = zip(*(part.tolist() for part in shifts[1:4]), strict=True)
         assert sorted(listed) == sorted(looped(hyp, ref))

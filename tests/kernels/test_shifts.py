@@ -67,6 +67,15 @@ def test_order_of_pairs_does_not_matter():
     assert [found([pair])[0] for pair in pairs] == whole
 
 
+def test_parts_go_on_together():
+    """A part of long hypotheses with short references, and one of long references."""
+    rng = random.Random(3)
+    long = [rng.randrange(90) for _ in range(70)]
+    pairs = [(moved(rng, long[:60], 3) + [95] * 30, long[:60]), (moved(rng, long, 3)[:60], long)]
+    pairs += [(moved(rng, long[:9], 2), long[:9]), ([], long), (long, [])]
+    assert found(pairs, cells=6000) == expected(pairs)
+
+
 def test_shifts_are_told():
     made: list[Shift] = []
     assert found([([3, 0, 1, 2], [0, 1, 2, 3]), ([5], [5])], made=made) == [1, 0]
