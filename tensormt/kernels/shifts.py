@@ -22,7 +22,7 @@ first changed word, since the rows before are those of the hypothesis itself.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import accumulate, zip_longest
+from itertools import accumulate
 from math import prod
 from typing import Any, NamedTuple
 
@@ -100,7 +100,10 @@ class _Pairs(NamedTuple):
             torch.cat([getattr(part, name) for part in parts])
             for name in ("rows", "text", "pattern")
         )
-        active = [sum(own) for own in zip_longest(*(part.active for part in parts), fillvalue=0)]
+        rows_of = [part.active for part in parts]
+        active = [
+            sum(own[row] for own in rows_of if row < len(own)) for row in range(steps - words + 1)
+        ]
         first = list(accumulate((len(part.rows) for part in parts), initial=0))
         equal = [
             pairs.equal._replace(pair=pairs.equal.pair + start)
