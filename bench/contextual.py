@@ -108,7 +108,7 @@ def cost(path: str, number: int, runs: int) -> None:
         return lambda: evaluator.fit(segments).evaluate(segments)
 
     jobs = {
-        "parser": lambda: parser(texts),
+        "parser": lambda: parser.parse(texts),
         "encoder, minilm": lambda: load_encoder("minilm").encode(texts),
         "encoder, minilm, layer 4": lambda: load_encoder("minilm", 4).encode(texts),
         **{spec: whole(spec) for spec in ("bleu", "chrf", "blend", "bertscore", "blend-context")},

@@ -261,6 +261,19 @@ class Search:
             print(f"{left:16}{self.line(row, self.sets == left)}")
 
 
+def by_set(found: dict[str, dict[str, np.ndarray]]) -> None:
+    """Print the figures of well-known metrics and of the recommended means on each set."""
+    known = [*PLAIN, *(spec for layer in VECTORS.values() for spec in layer)]
+    kinds = {make(spec).signature: spec for spec in known}
+    means: dict[str, Mean] = {spec: (spec,) for spec in (*OTHERS, "bertscore")}
+    for name in ("blend", "blend-context"):
+        means[name] = tuple(kinds[make(part).signature] for part in MEANS[name].split("+"))
+    print(f"\n{'by set':32}" + "".join(f"{figure:>8}" for figure in FIGURES))
+    for place, own in found.items():
+        for name, row in zip(means, judged(place, own, list(means.values())), strict=True):
+            print(f"{place:16}{name:16}" + "".join(f"{value:8.3f}" for value in row))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--data", type=Path, required=True)
@@ -281,6 +294,7 @@ def main() -> None:
     found = {name: scored(name, *places, name in options.context) for name in options.sets}
     if options.score_only:
         return
+    by_set(found)
     plain = [mean for k in range(1, 5) for mean in combinations(PLAIN, k) if mean != FORMER]
     known = {
         name: {k: v for k, v in own.items() if "bertscore" not in k} for name, own in found.items()
