@@ -88,8 +88,8 @@ def rerank(
         Candidates, places and expected scores, best first; of equal ones the first.
 
     Raises:
-        TensorMTError: If a segment has no candidate, numbers differ, a weight is not valid, or the
-            metric needs all references of a test set.
+        TensorMTError: If a segment has no candidate, numbers differ, a weight is not valid, a score
+            is not a number, or the metric needs all references of a test set.
 
     >>> found = rerank([["a cat sat", "a dog sat", "a dog ran", "the dog sat"]], "chrf")
     >>> found.best, found.indices
@@ -111,7 +111,12 @@ def rerank(
     found = Reranked([], [], [], next(iter(evaluator.signatures(1).values())))
     for part in _parts(groups, pools, integer(1)(pairs, "pairs")):
         tables = _utilities(evaluator, named, groups[part], pools[part])
-        for own, table, share in zip(groups[part], tables, shares[part], strict=True):
+        rows = zip(groups[part], tables, shares[part], strict=True)
+        for number, (own, table, share) in enumerate(rows, part.start + 1):
+            if bool(table.isnan().any()):
+                raise SegmentError(
+                    number, f"has a score of {named.name} that is not a number (NaN): no order"
+                )
             order = nbest(sign * table[None], len(own), share[None])
             places = order.indices[0].tolist()
             found.indices.append(places)

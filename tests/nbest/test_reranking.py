@@ -127,3 +127,12 @@ def test_a_segment_of_blank_texts_keeps_its_order():
 def test_what_is_wrong_is_said(arguments, message):
     with pytest.raises(TensorMTError, match=message):
         tm.rerank(**arguments)
+
+
+def test_scores_that_are_no_numbers_are_an_error():
+    class Broken(tm.BLEU):
+        def _score(self, rows, segment):
+            return super()._score(rows, segment) * math.nan
+
+    with pytest.raises(TensorMTError, match="segment 1 has a score of .* not a number"):
+        tm.rerank([["a dog", "a cat"]], Broken())
