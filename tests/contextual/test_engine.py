@@ -119,7 +119,7 @@ def test_parts_of_any_size_give_the_same():
         pairs = engine.Pairs(metric, hyp, ref, None, cells)
         rows[pairs.segments] = pairs.shares()[0]
         found.append(rows)
-        assert len(pairs.parts) == parts
+        assert len(pairs.parts) in (parts, 1)  # a device takes all at once
     assert torch.allclose(found[0], found[1], atol=1e-6)
     assert torch.allclose(found[0], found[2], atol=1e-6)
 
