@@ -134,5 +134,5 @@ def test_scores_that_are_no_numbers_are_an_error():
         def _score(self, rows, segment):
             return super()._score(rows, segment) * math.nan
 
-    with pytest.raises(TensorMTError, match="segment 1 has a score of .* not a number"):
+    with pytest.raises(TensorMTError, match="segment 1 has a score of BLEU"):
         tm.rerank([["a dog", "a cat"]], Broken())
