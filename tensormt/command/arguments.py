@@ -128,8 +128,8 @@ def source_file(args: argparse.Namespace) -> str | None:
     from tensormt.data.corpus import ROWS
     from tensormt.data.files import suffix
 
-    rows = any(suffix(name) in ROWS for name in getattr(args, "input", [".jsonl"]))
-    return None if rows else args.src
+    names = getattr(args, "input", None)  # score-files reads rows alone
+    return None if names is None or any(suffix(name) in ROWS for name in names) else args.src
 
 
 def add_metrics(parser: argparse.ArgumentParser, default: Sequence[str] = DEFAULT_METRICS) -> None:

@@ -2,6 +2,7 @@
 
 from scale.samples import rows, wanted, write_jsonl
 
+from tensormt.command.main import main
 from tensormt.scale import score_files
 
 METRICS = ["ter", "wer", "cer", "per", "rouge:variant=1", "rouge:variant=2", "rouge:variant=l"]
@@ -16,3 +17,10 @@ def test_shards_equal_one_file(tmp_path):
         [tmp_path / "rows.jsonl"], tmp_path / "out", METRICS, workers=1, src="src", shard_bytes=2000
     )
     assert summary.corpus == {name: own["score"] for name, own in found.items()}
+
+
+def test_the_command_names_the_source(tmp_path):
+    some = [{**row, "src": row["references"][0]} for row in rows(5)]
+    write_jsonl(tmp_path / "rows.jsonl", some)
+    names = [str(tmp_path / name) for name in ("rows.jsonl", "out")]
+    assert main(["score-files", names[0], "-m", "copied", "--src", "src", "-o", names[1]]) == 0
