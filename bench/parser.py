@@ -132,16 +132,12 @@ def fresh(code: str) -> str:
 
 FIRST = """
 import time
-from fair import in_turn
-
 from tensormt.parser import Parser
 Parser.load("default").parse(["A dog ran home."])
 print(time.process_time())
 """
 MEMORY = """
 import json, resource, sys
-from fair import in_turn
-
 from tensormt.parser import Parser
 parser = Parser.load("default", split=False)
 sentences = json.load(open(sys.argv[1]))

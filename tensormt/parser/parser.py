@@ -117,9 +117,9 @@ class Parser:
 
         Args:
             name: "default", the small English constituency parser, or "ud" if `lang` is another
-                language; "english-large", which has half a point of F1 more and takes four times as
-                long; "ud", the dependency parser of many languages; a folder of `train-parser`; or
-                a supar checkpoint.
+                language; "english-large", its teacher, which takes four times as long; "ud", the
+                dependency parser of many languages; a folder of `train-parser`; or a supar
+                checkpoint.
             trusted: Whether a supar checkpoint, a pickle that can execute arbitrary code, may be
                 loaded.
             device: Device; None: CPU, "auto": CUDA if available.
