@@ -10,7 +10,8 @@ RECORD = json.loads((ROOT / "docs" / "speed.json").read_text())
 
 def rows(text):
     """The rows of the first table of a text, without its head, as lists of cells."""
-    lines = [line for line in text.splitlines() if line.startswith("| ")]
+    first = text.partition("\n## ")[0]
+    lines = [line for line in first.splitlines() if line.startswith("| ")]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
 
 
