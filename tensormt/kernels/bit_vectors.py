@@ -19,6 +19,8 @@ from torch import Tensor
 
 from tensormt.kernels.backend import (
     argsort,
+    array_module,
+    as_array,
     as_floats,
     bytes_equal,
     rows_at,
@@ -190,16 +192,20 @@ def pack(same: Tensor) -> Tensor:
     """Pack comparisons, uint8 [T,M,p] of 0 and 1, M a multiple of 8, into int64 [T+W-1,W,p]."""
     height, width, pairs = same.shape
     octets = width // 8
-    same = same.view(height, octets, 8, pairs)
-    packed = same[:, :, 7]
-    for bit in range(6, -1, -1):
-        packed = (packed << 1).bitwise_or_(same[:, :, bit])
+    bits = as_array(same.to(torch.uint8).view(height, octets, 8, pairs))
+    packed = bits[:, :, 7] + bits[:, :, 7]
+    for bit in range(6, 0, -1):
+        packed |= bits[:, :, bit]
+        packed += packed  # a shift by one, which numpy and torch do not vectorise for bytes
+    packed |= bits[:, :, 0]
     words = max(-(-octets // 8), 1)
     shape = _steps(height, words), words, pairs
     found = torch.zeros(shape, dtype=torch.int64, device=same.device)
+    cells, xp = as_array(found), array_module(packed)
     for octet in range(octets):
         word, place = divmod(octet, 8)
-        found[word : word + height, word] |= packed[:, octet].to(torch.int64) << 8 * place
+        wide = xp.asarray(packed[:, octet], dtype=xp.int64)
+        cells[word : word + height, word] |= wide << 8 * place
     return found
 
 
