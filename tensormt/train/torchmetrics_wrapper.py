@@ -233,8 +233,7 @@ def collection(
         metrics: Metrics or their names; default: all metrics but those that need an extra or
             the source.
         parser: Source of trees for metrics on trees, as for `TextReward`.
-        fit_on: References that are counted once for metrics that need it, as for `TextReward`.
-        kwargs: Arguments of `torchmetrics.Metric`.
+        kwargs: Arguments of `TorchScore` (`fit_on`) and of `torchmetrics.Metric`.
 
     Raises:
         TensorMTError: If a metric is given twice.
