@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from itertools import accumulate
 
-import pyarrow.compute as pc
 import torch
 from torch import Tensor
 
@@ -13,7 +12,6 @@ from tensormt.kernels.ngram_overlap import Sequences
 from tensormt.kernels.shifts import translation_edits
 from tensormt.ngram.matching import matches
 from tensormt.ngram.references import References
-from tensormt.text.plain_tokens import NO_TOKEN
 from tensormt.text.tokens import TokenBatch
 
 _ABSENT = torch.iinfo(torch.int64).max
@@ -21,9 +19,7 @@ _ABSENT = torch.iinfo(torch.int64).max
 
 def word_counts(batch: TokenBatch) -> Tensor:
     """Return the lengths of segments, int64 [B]; 0 for text without a token (NO_TOKEN)."""
-    number = -1
-    if batch.dictionary is not None:
-        number = pc.index(batch.dictionary.array, NO_TOKEN).as_py()
+    number = -1 if batch.dictionary is None else batch.dictionary.no_token
     if number < 0 or not len(batch.tokens):
         return batch.lengths
     first = batch.starts.clamp(max=len(batch.tokens) - 1)

@@ -19,6 +19,7 @@ import torch
 from torch import Tensor
 
 from tensormt.kernels import hashing
+from tensormt.text.plain_tokens import NO_TOKEN
 
 
 class Pieces(NamedTuple):
@@ -104,6 +105,12 @@ class Dictionary:
         """Return the id of every string in another dictionary, int64 [n]; its size if absent."""
         found = pc.index_in(self.array, value_set=others.array).fill_null(len(others))
         return torch.from_numpy(np.array(found, np.int64))
+
+    @cached_property
+    def no_token(self) -> int:
+        """The id of NO_TOKEN, which stands for text without a token; -1 if there is none."""
+        found: int = pc.index(self.array, NO_TOKEN).as_py()
+        return found
 
     @cached_property
     def strings(self) -> list[str]:
