@@ -57,11 +57,13 @@ def train(folder: Path, data: Path, prepared: Path, settings: dict[str, Any]) ->
     """Train one model of all languages; return the scores of its best epoch on dev."""
     trees, dev = [], []
     for lang in settings["languages"]:
-        two = lang in settings["pud"]["languages"]
-        names = [lang, apart(lang)] if two else [lang]
-        source = "{}.conllu" if two else "{}/train.conllu"
-        trees += [(name, (prepared if two else data) / source.format(name)) for name in names]
-        dev.append((names[-1], data / lang / "dev.conllu"))
+        name = lang
+        if lang in settings["pud"]["languages"]:
+            name = apart(lang)
+            trees += [(own, prepared / f"{own}.conllu") for own in (lang, name)]
+        else:
+            trees.append((lang, data / lang / "train.conllu"))
+        dev.append((name, data / lang / "dev.conllu"))
     recipe = DependencyRecipe(**settings["recipe"])
     fit_dependency(trees, dev, folder, recipe, resume=can_resume(folder), report=report)
     best: dict[str, float] = checkpoint.load_settings(folder)["training"]["dev"]
