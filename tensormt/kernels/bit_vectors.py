@@ -30,7 +30,7 @@ from tensormt.kernels.backend import (
 )
 from tensormt.kernels.ngram_overlap import Sequences
 
-CELLS = 1 << 22  # cells (text x pattern) of a part, a byte each while they are compared
+CELLS = 1 << 21  # cells (text x pattern) of a part, a byte each while they are compared
 _KINDS = 512  # symbols are looked up if there are so few of them, and a cell is a bit
 
 

@@ -36,8 +36,7 @@ from tensormt.text.plain_tokens import (
     line_tokenizer,
 )
 
-_SPACE, _ALONE, _STOP, _DIGIT, _DASH = 1, 2, 3, 4, 5
-_SPACES = bytes([*range(9, 14), *range(28, 33)])
+_ALONE, _STOP, _DIGIT, _DASH = 1, 2, 3, 4
 _WIDE_SPACES = [0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000]
 # which of the characters from U+1000 to U+3FFF, all of three bytes, are white space
 _IS_WIDE_SPACE = np.zeros(0x3000, bool)
@@ -56,8 +55,6 @@ def _classes() -> bytes:
     table = bytearray(256)
     for byte in b'{|}~[\\]^_`!"#$%&()*+:;<=>?@/':
         table[byte] = _ALONE
-    for byte in _SPACES:
-        table[byte] = _SPACE
     for byte in b".,":
         table[byte] = _STOP
     for byte in b"0123456789":
@@ -139,11 +136,11 @@ def characters(
             lengths.append(np.fromiter(map(len, texts), np.int64, len(texts)))
         else:
             buffer, data = _narrow_spaces(_buffer(texts, first, name))
-            space = np.frombuffer(buffer.translate(_TABLE), np.uint8) == _SPACE
+            space = _is_space(data)
             # the continuation bytes of UTF-8 read as -128 to -65
             start = np.flatnonzero(np.greater(data.view(np.int8) > -65, space))
             lengths.append(np.diff(np.searchsorted(start, np.flatnonzero(data == 10))))
-            text = buffer.translate(None, _SPACES)
+            text = np.compress(~space, data).tobytes()
         codes.append(code_points(text))
     return np.concatenate(codes), np.concatenate(lengths)
 
@@ -258,30 +255,38 @@ def _narrow_spaces(buffer: bytes) -> tuple[bytes, np.ndarray]:
 def _cut(buffer: bytes, name: str) -> tuple[pa.Array, np.ndarray]:
     """Cut a buffer of lines into tokens: an Arrow string array and the tokens a line, int64 [B]."""
     buffer, data = _narrow_spaces(buffer)
-    kind = np.frombuffer(buffer.translate(_TABLE), np.uint8)
-    space = kind == _SPACE
-    start = _starts(kind, space, name)
-    np.greater(start, space, out=start)
-    end = np.empty_like(start)
-    np.logical_or(start[1:], space[1:], out=end[:-1])
-    end[-1] = True
-    np.greater(end, space, out=end)
-    first = np.flatnonzero(start)
+    space = _is_space(data)
+    if name == "13a":
+        start = _starts(np.frombuffer(buffer.translate(_TABLE), np.uint8), space)
+        np.greater(start, space, out=start)
+        end = np.empty_like(start)
+        np.logical_or(start[1:], space[1:], out=end[:-1])
+        end[-1] = True
+        np.greater(end, space, out=end)
+        first, past = np.flatnonzero(start), np.flatnonzero(end) + 1
+    else:  # the buffer begins and ends with white space
+        edges = np.flatnonzero(space[1:] != space[:-1]) + 1
+        first, past = edges[::2], edges[1::2]
     offsets = np.zeros(len(first) + 1, np.int32)
-    np.cumsum(np.flatnonzero(end) - first + 1, out=offsets[1:])
+    np.cumsum(past - first, out=offsets[1:])
     strings = pa.StringArray.from_buffers(
-        len(first), pa.py_buffer(offsets), pa.py_buffer(buffer.translate(None, _SPACES))
+        len(first), pa.py_buffer(offsets), pa.py_buffer(np.compress(~space, data))
     )
     return strings, np.diff(np.searchsorted(first, np.flatnonzero(data == 10)))
 
 
-def _starts(kind: np.ndarray, space: np.ndarray, name: str) -> np.ndarray:
-    """Where a token may start, bool [n]; what is white space is left to the caller."""
+def _is_space(data: np.ndarray) -> np.ndarray:
+    """Which bytes [n] are ASCII white space, bool [n]; differences below 0 wrap around."""
+    space = data == 32
+    space |= data - np.uint8(9) < 5
+    space |= data - np.uint8(28) < 4
+    return space
+
+
+def _starts(kind: np.ndarray, space: np.ndarray) -> np.ndarray:
+    """Where a token of 13a may start, bool [n]; what is white space is left to the caller."""
     start = np.empty(len(kind), bool)
     start[0] = False
-    if name != "13a":
-        start[1:] = space[:-1]
-        return start
     stop = kind == _STOP
     digit = kind == _DIGIT
     before = (kind == _ALONE) | stop
