@@ -8,6 +8,7 @@ Models that the fused encoder does not support (transformers) are encoded by sup
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional as F
@@ -76,7 +77,8 @@ class WordFeatures:
 
     def __init__(self, settings: Settings) -> None:
         self.words = {word: i for i, word in enumerate(settings["words"])}
-        self.chars = {char: i for i, char in enumerate(settings["chars"])}
+        chars = sorted((ord(c), i) for i, c in enumerate(settings["chars"]) if len(c) == 1)
+        self.codes, self.chars = np.array([(-1, 1), *chars]).T  # without any: all unknown
         self.limit: int = settings["fix_len"]
 
     def __call__(self, types: list[str]) -> tuple[Tensor, Tensor]:
@@ -84,12 +86,17 @@ class WordFeatures:
 
         The last two rows are the boundaries of a sentence.
         """
-        chars, limit = self.chars, self.limit
         word = [*(self.words.get(word.lower(), 1) for word in types), 2, 3]
-        rows = [*([chars.get(char, 1) for char in word[:limit]] or [1] for word in types), [2], [3]]
-        width = max(len(row) for row in rows)
-        filled = [row + [0] * (width - len(row)) for row in rows]
-        return torch.tensor(word, device="cpu"), torch.tensor(filled, device="cpu")
+        # an empty word is an unknown character
+        cut = [word[: self.limit] or "\0" for word in types]
+        codes = np.frombuffer("".join(cut).encode("utf-32-le", "surrogatepass"), np.uint32)
+        place = np.searchsorted(self.codes, codes, side="right") - 1
+        known = self.codes[place] == codes
+        sizes = np.array([*map(len, cut), 1, 1])
+        rows = np.zeros((len(sizes), sizes.max()), np.int64)
+        ids = np.append(np.where(known, self.chars[place], 1), (2, 3))
+        rows[np.arange(rows.shape[1]) < sizes[:, None]] = ids
+        return torch.tensor(word, device="cpu"), torch.from_numpy(rows)
 
 
 class ConstituencyNetwork:
