@@ -41,7 +41,7 @@ GROUPINGS = ("segment", "system", "pooled", "none")
 UNITS = ("both", "systems", "segments", "pairs")
 TABLES = ("wmt22", "wmt23", "wmt24")
 # Parsers that take the language of the text from the language pair.
-_PARSERS_OF_LANGUAGES = ("default", "english-large", "ud")
+_PARSERS_OF_LANGUAGES = ("default", "english-large", "english-small", "ud")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -160,7 +160,7 @@ def test_teacher_labels_student(english_files, capsys, monkeypatch):
         english.run(Namespace(**{**vars(args), "student": "tiny"}))
 
 
-@pytest.mark.parametrize("name", ["english", "english_large", "ud"])
+@pytest.mark.parametrize("name", ["english", "english_large", "english_small", "ud"])
 def test_model_cards_have_the_checksum_of_the_weights(name):
     folder = ROOT / "tensormt" / "parser" / name
     card = (folder / "README.md").read_text()

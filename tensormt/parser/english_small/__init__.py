@@ -1,0 +1,1 @@
+"""The smaller embedded English parser: weights, settings and model card (README.md)."""
