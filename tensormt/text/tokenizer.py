@@ -135,7 +135,7 @@ def characters(
             text = b"".join(_encoded(texts, first))
             lengths.append(np.fromiter(map(len, texts), np.int64, len(texts)))
         else:
-            buffer, data = _narrow_spaces(_buffer(texts, first, name))
+            _, data = _narrow_spaces(_buffer(texts, first, name))
             space = _is_space(data)
             # the continuation bytes of UTF-8 read as -128 to -65
             start = np.flatnonzero(np.greater(data.view(np.int8) > -65, space))
