@@ -280,7 +280,8 @@ def _is_space(data: np.ndarray) -> np.ndarray:
     space = data == 32
     space |= data - np.uint8(9) < 5
     space |= data - np.uint8(28) < 4
-    return space
+    found: np.ndarray = space
+    return found
 
 
 def _starts(kind: np.ndarray, space: np.ndarray) -> np.ndarray:
