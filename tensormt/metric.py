@@ -384,3 +384,18 @@ def single_segments(rows: Any, segment: bool | None) -> Any:
     """Which rows of statistics [...,K] are single segments, bool [...]."""
     count = rows[..., 0]
     return count == 1 if segment is None else namespace(rows).ones_like(count) == int(segment)
+
+
+def plain_rows_of(
+    metrics: Sequence[Metric[Any]], hyp: Any, refs: Sequence[Any]
+) -> list[np.ndarray] | None:
+    """Compute `rows` of metrics that read alike without torch; None if one needs the engine."""
+    if not all(metric.has_plain_path for metric in metrics):
+        return None
+    found = []
+    for metric in metrics:
+        rows = metric._plain_statistics(hyp, refs)
+        if rows is None:
+            return None
+        found.append(metric._as_array(rows))
+    return found

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast
 
 from tensormt.errors import TensorMTError
 from tensormt.inputs import Tokens
-from tensormt.metric import Metric
+from tensormt.metric import Metric, plain_rows_of
 from tensormt.ngram.plain_matches import PlainFrequencies
 from tensormt.options import Boolean, Choice, Integer, describe
 from tensormt.plain import MAX_TOKENS, overridden, torch_imported
@@ -171,10 +171,8 @@ class NgramMetric(Metric["TokenBatch"]):
         """Compute `rows` of this metric and of others; the engine has one table of matches."""
         metrics = [self, *(cast(NgramMetric, other) for other in others)]
         refs = self._check_sides(hyp, refs)
-        if all(metric.has_plain_path for metric in metrics):
-            rows = [metric._plain_statistics(hyp, refs) for metric in metrics]
-            if None not in rows:
-                return [m._as_array(r) for m, r in zip(metrics, rows, strict=True) if r]
+        if rows := plain_rows_of(metrics, hyp, refs):
+            return rows
         from tensormt.ngram.matching import joint_statistics
 
         return [*joint_statistics(metrics, hyp, refs)]

@@ -24,13 +24,18 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast
 
 from tensormt.formulas import as_float64, column, where
 from tensormt.inputs import Tokens
-from tensormt.metric import Metric
+from tensormt.metric import Metric, plain_rows_of
 from tensormt.options import Boolean, Choice, Integer, Number
+from tensormt.plain import MAX_TOKENS, clipped, common_subsequence, ngrams, overridden
+from tensormt.text.plain_tokens import NO_TOKEN, check_name
+from tensormt.text.rouge_tokens import stem
+from tensormt.text.tokens import plain_rows
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from tensormt.explanation import Explanation
+    from tensormt.text.plain_tokens import Row
     from tensormt.text.tokens import TokenBatch
 
 NGRAMS = tuple("123456789")
@@ -96,8 +101,6 @@ class ROUGE(Metric["TokenBatch"]):
         tokenize: Tokenizer = "rouge",
         stop_words: StopWords = True,
     ) -> None:
-        from tensormt.text.plain_tokens import check_name
-
         self._configure(locals())
         check_name(self.tokenize)
 
@@ -139,6 +142,52 @@ class ROUGE(Metric["TokenBatch"]):
         return engine.joint_statistics([self], hyp, refs)[0]
 
     @property
+    def has_plain_path(self) -> bool:
+        """Whether a few segments can be scored in plain Python, without torch."""
+        kind = self.variant in (*NGRAMS, "l") and self.stop_words
+        return kind and not overridden(type(self), "_plain_row", "_statistics")
+
+    def _plain_statistics(
+        self, hyp: TokenBatch, refs: Sequence[TokenBatch]
+    ) -> list[list[float]] | None:
+        if not self.has_plain_path:
+            return None
+        segments = plain_rows(hyp, refs, self.reads.lowercase, MAX_TOKENS)
+        return None if segments is None else [self._plain_row(*segment) for segment in segments]
+
+    def _plain_row(self, hyp: Row, refs: Sequence[Row]) -> list[float]:
+        """Compute the statistics of one segment from its tokens and those of its references."""
+        own, *others = (self._plain_items(row) for row in (hyp, *refs))
+        matched = [self._plain_matches(own, other) for other in others]
+        scores = [
+            _shares(match, len(own), len(other))
+            for match, other in zip(matched, others, strict=True)
+        ]
+        best = _best(scores)
+        if self.references == "average":
+            value = _shares(sum(matched), len(own) * len(others), sum(map(len, others)))
+        elif self.references == "jackknife" and len(others) > 1:
+            left = [scores[:place] + scores[place + 1 :] for place in range(len(scores))]
+            chosen = [some[_best(some)] for some in left]
+            value = [sum(column) / len(chosen) for column in zip(*chosen, strict=True)]
+        else:
+            value = scores[best]
+        return [1, *value, matched[best]]
+
+    def _plain_items(self, row: Row) -> list[Hashable]:
+        """The n-grams of a line, or its tokens for `l`."""
+        tokens = [token for token in row if token != NO_TOKEN]
+        if self.stem:
+            tokens = [*map(stem, tokens)]
+        if self.variant == "l":
+            return [*tokens]
+        return [*[*ngrams(tokens, int(self.variant))][-1]]
+
+    def _plain_matches(self, hyp: list[Hashable], ref: list[Hashable]) -> int:
+        """Count the items in common."""
+        return common_subsequence(hyp, ref) if self.variant == "l" else clipped(hyp, [ref])
+
+    @property
     def sharing_key(self) -> Hashable:
         """Variants that read and prepare text alike share its preparation and their n-grams."""
         return ROUGE, self.reads, self.stem, self.stop_words
@@ -147,10 +196,13 @@ class ROUGE(Metric["TokenBatch"]):
         self, others: Sequence[Metric[TokenBatch]], hyp: TokenBatch, refs: Sequence[TokenBatch]
     ) -> list[Any]:
         """Compute `rows` of this metric and of other variants together."""
+        metrics = [self, *(cast(ROUGE, other) for other in others)]
+        refs = self._check_sides(hyp, refs)
+        if rows := plain_rows_of(metrics, hyp, refs):
+            return rows
         from tensormt.rouge import engine
 
-        metrics = [self, *(cast(ROUGE, other) for other in others)]
-        return [*engine.joint_statistics(metrics, hyp, self._check_sides(hyp, refs))]
+        return [*engine.joint_statistics(metrics, hyp, refs)]
 
     def _score(self, rows: Any, segment: bool | None) -> Any:
         count = as_float64(column(rows, 0))
@@ -161,3 +213,15 @@ class ROUGE(Metric["TokenBatch"]):
         from tensormt.rouge import explained
 
         return explained.explain(self, hyp, refs)
+
+
+def _shares(matched: int, hyp: int, ref: int) -> list[float]:
+    """Precision, recall and F of a number of matches, and of items of both sides."""
+    precision, recall = (matched / side if side else 0.0 for side in (hyp, ref))
+    both = precision + recall
+    return [precision, recall, 2 * precision * recall / both if both else 0.0]
+
+
+def _best(scores: list[list[float]]) -> int:
+    """The place of the best F, the first of equal ones."""
+    return max(range(len(scores)), key=lambda place: scores[place][2])

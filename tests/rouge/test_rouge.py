@@ -8,6 +8,7 @@ import torch
 from edit_oracles import shares, skip_bigrams, weighted
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from paths import race
 from rouge_score.rouge_scorer import RougeScorer
 
 import tensormt as tm
@@ -234,3 +235,22 @@ def test_command(tmp_path, capsys):
     assert next(iter(printed["systems"].values()))["rouge:variant=l"]["score"] == 0.75
     assert main(["explain", *files, "-m", "rouge:variant=s", "rouge"]) == 0
     assert "police … gunman" in capsys.readouterr().out
+
+
+@pytest.mark.on_a_cpu
+@pytest.mark.parametrize("references", ["best", "average", "jackknife"])
+@pytest.mark.parametrize(
+    "spec", ["1", "2", "9", "l", "l,stem=yes", "2,tokenize=13a", "l,tokenize=char"]
+)
+@settings(max_examples=30, deadline=None)
+@given(rows=st.lists(st.tuples(LINE, FILLED, LINE, LINE), min_size=1, max_size=4))
+def test_plain_path_equals_engine(spec, references, rows):
+    metric = make(f"rouge:references={references},variant={spec}")
+    streams = [list(column) for column in zip(*rows, strict=True)]
+    hyp, *refs = (tm.TokenBatch.from_text(stream, *metric.reads.cut) for stream in streams)
+    race(metric, hyp, refs)
+
+
+def test_variants_without_a_plain_path_take_the_engine():
+    for spec in ("lsum", "w", "s", "su", "l,stop_words=no"):
+        assert not make(f"rouge:variant={spec}").has_plain_path
