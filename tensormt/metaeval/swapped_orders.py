@@ -1,15 +1,17 @@
 """Spearman's ρ and pair counts of metrics whose scores were swapped, for all permutations at once.
 
-Both depend on two things. The first is a sum over pairs of items i, j with weights of human scores,
+Both depend on the numbers t of items that share a score: Σ t (t - 1) / 2 pairs are tied, and
 
-    Σ_ij w_ij sgn(x_j - x_i)     w = sgn(h_j - h_i) for C - D, (rank h_j - rank h_i) / 4 for Σ r h
+    Σ r² = (n³ - n - Σ (t³ - t)) / 12
+
+For Spearman's ρ, their running sum T gives the rank of every item, T - (t - 1) / 2, without a
+sort. Concordant and discordant pairs are a sum over pairs of items i, j,
+
+    2 (C - D) = Σ_ij w_ij sgn(x_j - x_i)     w = sgn(h_j - h_i)
 
 If e in {0, 1} says which items take the score b instead of a, this sum is quadratic in e. For R
 permutations it is one product of the swaps [R,N] with a matrix [N,N], which is the same for all
-permutations; the matrix is made in blocks of columns, so that memory stays bounded. The second are
-the numbers t of items that share a score: Σ t (t - 1) / 2 pairs are tied, and
-
-    Σ r² = (n³ - n - Σ (t³ - t)) / 12
+permutations; the matrix is made in blocks of columns, so that memory stays bounded.
 """
 
 from collections.abc import Callable, Iterator
@@ -25,8 +27,6 @@ from tensormt.metaeval.pairs import FORMULAS, PairCounts
 CELLS = 1 << 22
 # Number of items from which a matrix is computed in blocks of columns.
 _SPLIT = 512
-# Number of items up to which products of ranks are exact in float32.
-_EXACT_RANKS = 2048
 # Statistics of this module.
 STATISTICS = ("spearman", *FORMULAS)
 # Swaps bool [R,G,N] -> the statistic of both metrics, float64 [R] each.
@@ -62,46 +62,59 @@ def swapped_statistic(
     """
     present = ~human.isnan()
     twice = torch.cat([present, present], dim=-1)
-    # Orders of the scores of both metrics [G,2N], with and without the human order before them.
+    # Orders of the scores of both metrics [G,2N].
     order = dense(torch.cat([first, second], dim=-1), twice)
-    people = dense(human, present)
-    joint = dense(torch.cat([people, people], dim=-1) * twice.shape[-1] + order, twice)
     if statistic == "spearman":
-        expected = ranks(human, present)
-        return lambda swap: _both_sides(
-            _sums_over_pairs(expected, order, present, swap, cells, signs_only=False),
-            swap,
-            lambda total, taken: _rho(
-                total / 4, _times(order, present, taken), expected, present
-            ).nanmean(dim=-1),
-        )
-    by_human = _tied(_times(people, present, None))
+        centred = _centred_ranks(human, present)
+
+        def both(swap: Tensor) -> tuple[Tensor, Tensor]:
+            first, second = (_rho(centred, order, present, taken) for taken in (swap, ~swap))
+            return first.nanmean(dim=-1), second.nanmean(dim=-1)
+
+        return both
+    people = dense(human, present)
+    # The same behind the human order.
+    joint = dense(torch.cat([people, people], dim=-1) * twice.shape[-1] + order, twice)
+    by_human = _tied(_times(people[None], present))
 
     def value(total: Tensor, taken: Tensor) -> Tensor:
-        by_metric, both = (_tied(_times(numbers, present, taken)) for numbers in (order, joint))
+        by_metric, both = (
+            _tied(_times(_chosen(numbers, taken), present)) for numbers in (order, joint)
+        )
         counts = _pair_counts(total / 2, present.sum(dim=-1), by_human, by_metric, both)
         if pooled:
             return FORMULAS[statistic](counts.pooled())
         return FORMULAS[statistic](counts).nanmean(dim=-1)
 
-    return lambda swap: _both_sides(
-        _sums_over_pairs(people, order, present, swap, cells, signs_only=True), swap, value
-    )
+    def of_swaps(swap: Tensor) -> tuple[Tensor, Tensor]:
+        first, second = _sums_over_pairs(people, order, present, swap, cells)
+        return value(first, swap), value(second, ~swap)
+
+    return of_swaps
 
 
-def _both_sides(
-    sums: tuple[Tensor, Tensor], swap: Tensor, value: Callable[[Tensor, Tensor], Tensor]
-) -> tuple[Tensor, Tensor]:
-    """Compute a value of sums and swaps for the first metric, and for the second."""
-    return value(sums[0], swap), value(sums[1], ~swap)
+def _centred_ranks(human: Tensor, present: Tensor) -> Tensor:
+    """Twice the ranks less their mean, exact in float64 [G,N]; 0 where an item is not used."""
+    count = present.sum(dim=-1, keepdim=True)
+    return (2 * ranks(human, present) - (count + 1)).masked_fill(~present, 0.0)
 
 
-def _rho(products: Tensor, times: Tensor, expected: Tensor, present: Tensor) -> Tensor:
-    """Compute ρ [R,G] of sums of products of ranks [R,G] and numbers of equal scores [R,G,2N]."""
+def _rho(centred: Tensor, order: Tensor, present: Tensor, taken: Tensor) -> Tensor:
+    """Compute ρ [R,G] with the scores that items take.
+
+    Args:
+        centred: Twice the centred ranks of the human scores [G,N].
+        order: As in `_times`, int64 [G,2N].
+        present: Which items are used, bool [G,N].
+        taken: As in `_times`, bool [R,G,N].
+    """
+    chosen = _chosen(order, taken)
+    times = _times(chosen, present)
+    twice = (2 * times.cumsum(dim=-1)).sub_(times)  # twice the rank of a score, less 1
+    products = (centred * twice.gather(-1, chosen)).sum(dim=-1) / 4
     count = present.sum(dim=-1)
     squares = (count**3 - count - (times**3 - times).sum(dim=-1)).to(torch.float64) / 12
-    centred = (expected - (count[:, None] + 1) / 2).masked_fill(~present, 0.0)
-    norm = (squares * centred.square().sum(dim=-1)).sqrt()
+    norm = (squares * centred.square().sum(dim=-1) / 4).sqrt()
     return (products / norm).clamp(-1.0, 1.0)
 
 
@@ -120,22 +133,27 @@ def _pair_counts(
     )
 
 
-def _times(numbers: Tensor, present: Tensor, taken: Tensor | None) -> Tensor:
+def _chosen(numbers: Tensor, taken: Tensor) -> Tensor:
+    """Choose the numbers that items take, int64 [R,G,N].
+
+    Args:
+        numbers: Numbers of the scores of the first and the second metric, int64 [G,2N].
+        taken: Whether items take the score of the second metric, bool [R,G,N].
+    """
+    first, second = numbers.tensor_split(2, dim=-1)
+    return torch.where(taken, second, first)
+
+
+def _times(chosen: Tensor, present: Tensor) -> Tensor:
     """Count how many items have each number, which stands for a score.
 
     Args:
-        numbers: Numbers of the scores of the first and the second metric, int64 [G,2N], or [G,N].
+        chosen: The number of the score of each item, below 2N, int64 [R,G,N].
         present: Which items are used, bool [G,N].
-        taken: Whether items take the score of the second metric, bool [R,G,N]; None: no swaps.
 
     Returns:
-        int64 [R,G,2N], or [1,G,2N] without swaps.
+        int64 [R,G,2N].
     """
-    if taken is None:
-        chosen = numbers[None]
-    else:
-        first, second = numbers.tensor_split(2, dim=-1)
-        chosen = torch.where(taken, second, first)
     none = chosen.new_zeros((*chosen.shape[:-1], 2 * present.shape[-1]))
     return none.scatter_add_(-1, chosen, present.to(torch.int64).expand(chosen.shape))
 
@@ -156,45 +174,37 @@ def _blocks(groups: int, items: int, cells: int) -> Iterator[tuple[slice, slice]
 
 
 def _sums_over_pairs(
-    weights: Tensor, order: Tensor, present: Tensor, swap: Tensor, cells: int, *, signs_only: bool
+    people: Tensor, order: Tensor, present: Tensor, swap: Tensor, cells: int
 ) -> tuple[Tensor, Tensor]:
-    """Compute Σ_ij (w_j - w_i) sgn(x_j - x_i) of the scores that items have after the swaps.
+    """Compute Σ_ij sgn(h_j - h_i) sgn(x_j - x_i) of the scores that items have after the swaps.
 
     Args:
-        weights: w [G,N].
+        people: Order of the human scores, int64 [G,N].
         order: Order of the scores of the first and the second metric, int64 [G,2N].
         present: Which items are used, bool [G,N].
         swap: Whether items take the score of the other metric, bool [R,G,N].
         cells: Number of cells of a block of the matrix.
-        signs_only: Whether sgn(w_j - w_i) is used.
 
     Returns:
         The sums for both metrics, of which the second takes what the first gives away; float64
         [R,G] each.
     """
-    # Sums of signs are integers below 2²⁴, for which float32 is exact. So are sums over a column of
-    # twice the differences of ranks, N² at most, with factors of at most 2 for the four signs of a
-    # pair together and 2 for symmetry: 4 N² ≤ 2²⁴ for N ≤ 2,048.
-    items = present.shape[1]
-    exact = signs_only or items <= _EXACT_RANKS
-    kind = torch.float32 if exact else torch.float64
-    factor = 1 if signs_only else 2
+    kind = torch.float32  # sums of signs are integers below 2²⁴, which it holds exactly
     first, second = order.to(kind).tensor_split(2, dim=-1)
-    weights, swaps = (factor * weights).to(kind), swap.to(kind).transpose(0, 1)
+    heights, swaps = people.to(kind), swap.to(kind).transpose(0, 1)
     sums = torch.zeros((2, *swap.shape[:2]), dtype=torch.float64, device=swap.device)
-    for group, part in _blocks(len(present), items, cells):
+    for group, part in _blocks(len(present), present.shape[1], cells):
         above = slice(0, part.stop)
 
-        def differences(rows: Tensor, columns: Tensor, g: slice = group, j: slice = part) -> Tensor:
-            return columns[g, None, j] - rows[g, : j.stop, None]
+        def signs(rows: Tensor, columns: Tensor, g: slice = group, j: slice = part) -> Tensor:
+            return (columns[g, None, j] - rows[g, : j.stop, None]).sign_()
 
-        weight = differences(weights, weights) * (
+        weight = signs(heights, heights) * (
             present[group, above, None] & present[group, None, part]
         )
-        weight = weight.sign_() if signs_only else weight
         weight[:, : part.start] *= 2  # these rows stand for the columns of blocks before this one
         aa, ab, ba, bb = (
-            differences(x, y).sign_().mul_(weight) for x in (first, second) for y in (first, second)
+            signs(x, y).mul_(weight) for x in (first, second) for y in (first, second)
         )
         here, there = (swaps[group][..., some].to(torch.float64) for some in (part, above))
         for side, (kept, column, row) in enumerate(((aa, ab, ba), (bb, ba, ab))):
@@ -205,4 +215,4 @@ def _sums_over_pairs(
             sums[side, :, group] += kept.sum(dim=(1, 2), dtype=torch.float64)
         square = swaps[group][..., above] @ aa.sub_(ab).sub_(ba).add_(bb)
         sums[:, :, group] += (square.to(torch.float64) * here).sum(dim=-1).T
-    return sums[0] / factor, sums[1] / factor
+    return sums[0], sums[1]
