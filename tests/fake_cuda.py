@@ -70,7 +70,9 @@ def guard() -> Path:
         raise Unavailable("g++ is missing: tests/fake_cuda.py needs it for the stand-in for CUDA")
     source = Path(__file__).with_name("device_guard.cpp")
     torch_folder = Path(torch.__file__).parent
-    known = hashlib.sha256(source.read_bytes() + torch.__version__.encode()).hexdigest()[:16]
+    # the library loads those of the torch for which it was made
+    made_of = f"{torch.__version__} {torch_folder}".encode()
+    known = hashlib.sha256(source.read_bytes() + made_of).hexdigest()[:16]
     library = Path(tempfile.gettempdir()) / f"tensormt-device-guard-{known}.so"
     if not library.exists():
         with tempfile.TemporaryDirectory() as folder:

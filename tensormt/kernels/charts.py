@@ -10,10 +10,13 @@ the inside pass, distributes probability top-down from the whole sentence, p(0,n
 
     p(i,k) += p(i,j) p(k | i,j)        p(k,j) += p(i,j) p(k | i,j)
 
-An algebra (semiring) is a function of the sums of all splits, [B,I,K] -> value [B,I] and trace.
+An algebra (semiring) is a function of the sums of all splits, [I,K,B] -> value [I,B] and trace.
 Spans are stored twice, by (start, width) and by (end, posts − width), so that the left and the
 right parts of all splits of a width are two rectangular slices: one step per width, no loop over
 spans. The semirings are those of Goodman (1999), as in torch_struct and supar.
+
+The best split is found for the spans of the best trees alone, from the whole sentence down, all
+spans of one depth at a time.
 
 A binary tree over n words has 2n−1 spans. In preorder, the left child of the span in slot p is in
 slot p+1 and its right child in slot p+2k, where k is the number of words of the left child: no
@@ -26,61 +29,66 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from tensormt.errors import TensorMTWarning
-from tensormt.kernels.backend import has_triton, nonzero, take
+from tensormt.kernels.backend import array_module, as_array, has_triton, indices, largest
 
-Algebra = Callable[[Tensor], tuple[Tensor, Tensor]]
+Algebra = Callable[[Tensor], tuple[Tensor, Any]]
+
+_ROWS = 32  # sentences, from which it is faster if the cells of one span lie side by side
 
 
-def best(pairs: Tensor) -> tuple[Tensor, Tensor]:
-    """⨁ = max: the best sum [B,I] of pairs [B,I,K] and the index of its split, int64 [B,I]."""
-    value, split = pairs.max(-1)
-    return value, split
+def best(pairs: Tensor) -> tuple[Tensor, None]:
+    """⨁ = max: the best sum [I,B] of pairs [I,K,B], without a trace."""
+    return pairs.amax(1), None
 
 
 def log_sum(pairs: Tensor) -> tuple[Tensor, Tensor]:
-    """⨁ = log Σ exp: the log sum [B,I] of pairs [B,I,K] and the split probabilities [B,I,K].
+    """⨁ = log Σ exp: the log sum [I,B] of pairs [I,K,B] and the split probabilities [I,K,B].
 
     The pairs are overwritten.
     """
-    top = pairs.amax(-1, keepdim=True)
+    top = pairs.amax(1, keepdim=True)
     share = pairs.sub_(top).exp_()
-    mass = share.sum(-1, keepdim=True)
-    return (mass.log() + top).squeeze(-1), share.div_(mass)
+    mass = share.sum(1, keepdim=True)
+    return (mass.log() + top).squeeze(1), share.div_(mass)
 
 
 class _Chart:
-    """The cells of all spans, [B,T+1,T+1] in both orders, and views of those of one width."""
+    """The cells of all spans, [T+1,T+1,B] in both orders, and views of those of one width.
+
+    They lie in memory as the scores do, [T+1,T+1,B].
+    """
 
     def __init__(self, scores: Tensor) -> None:
         self.by_start = torch.zeros_like(scores)
         self.by_end = torch.zeros_like(scores)
-        self.posts = scores.shape[1]
+        self.posts = scores.shape[0]
 
     def spans(self, width: int) -> tuple[Tensor, Tensor]:
-        """The spans of a width, [B,I] in both orders."""
+        """The cells of the spans of a width, [I,B] in both orders."""
         back = self.posts - width
-        return self.by_start[:, :back, width], self.by_end[:, width:, back]
+        return self.by_start[:back, width], self.by_end[width:, back]
 
     def parts(self, width: int) -> tuple[Tensor, Tensor]:
-        """The left and the right part of every split of the spans of a width, [B,I,K]."""
+        """The left and the right part of every split of the spans of a width, [I,K,B]."""
         back = self.posts - width
-        return self.by_start[:, :back, 1:width], self.by_end[:, width:, back + 1 :]
+        return self.by_start[:back, 1:width], self.by_end[width:, back + 1 :]
 
 
-def climb(scores: Tensor, algebra: Algebra) -> list[Tensor]:
-    """Fill a chart bottom-up and return the traces of the widths 2, 3, …, T.
+def climb(scores: Tensor, algebra: Algebra) -> tuple[_Chart, list[Any]]:
+    """Fill a chart bottom-up and return it with the traces of the widths 2, 3, …, T.
 
-    scores float [B,T+1,T+1], indexed by fenceposts (start, end).
+    scores float [T+1,T+1,B], indexed by fenceposts (start, end).
     """
     chart = _Chart(scores)
-    traces: list[Tensor] = []
+    traces: list[Any] = []
     for width in range(1, chart.posts):
-        value = scores.diagonal(width, 1, 2)
+        value = scores.diagonal(width).T
         by_start, by_end = chart.spans(width)
         if width > 1:
             left, right = chart.parts(width)
@@ -90,18 +98,7 @@ def climb(scores: Tensor, algebra: Algebra) -> list[Tensor]:
         else:
             by_start.copy_(value)
         by_end.copy_(by_start)
-    return traces
-
-
-def splits(scores: Tensor) -> Tensor:
-    """Return the number of words on the left of the best split of every span.
-
-    scores float [B,T+1,T+1] over fenceposts -> int64 [B,T+1,T+1], indexed by start and width.
-    """
-    split = torch.zeros(scores.shape, dtype=torch.int64, device=scores.device)
-    for width, trace in enumerate(climb(scores, best), 2):
-        split[:, : trace.shape[1], width].copy_(trace)
-    return split.add_(1)
+    return chart, traces
 
 
 _failed: set[str] = set()  # kernels that Triton could not build in this process
@@ -149,50 +146,48 @@ def best_trees(scores: Tensor, lengths: Tensor, kernel: bool = True) -> Tensor:
     return _best_trees(scores, lengths) if found is None else found
 
 
-_NO_SLOT = -(1 << 40)  # remains negative, whatever is added on the way down
-
-
 def _best_trees(scores: Tensor, lengths: Tensor) -> Tensor:
-    """`best_trees` by torch: from the widest spans down, spans give their children their slots.
+    """`best_trees` by torch.
 
-    Two operations a width, and one host synchronisation.
+    One host synchronisation for each depth of a tree.
     """
     rows, posts = scores.shape[:2]
-    slots, cells = max(2 * (posts - 1) - 1, 1), posts * posts
-    place = torch.arange(posts, device=scores.device)
-    # of all spans (width, start): words of the left child, the cells of both children, and how far
-    # behind their parent's slot theirs are
-    cut = splits(scores).transpose(1, 2).contiguous()
-    right = place + place[:, None] * posts - (posts - 1) * cut
-    children = torch.stack((torch.add(place, cut, alpha=posts), right), -1)
-    behind = torch.stack((torch.ones_like(cut), 2 * cut), -1)
-    # slots of the spans of the trees; every cell keeps the largest number, so that spans outside of
-    # the trees, which have negative ones, change nothing
-    number = torch.full((rows, cells), _NO_SLOT, dtype=torch.int64, device=scores.device)
-    number.scatter_(1, lengths[:, None] * posts, 0)
-    table = number.view(rows, posts, posts, 1)
-    for width in range(posts - 1, 1, -1):
-        spans = slice(None), width, slice(posts - width)
-        below = (table[spans] + behind[spans]).flatten(1)
-        number.scatter_reduce_(1, children[spans].flatten(1), below, "amax")
-    number = number.flatten()
-    return _in_slots(nonzero(number >= 0), number, cut.flatten(), rows, posts, slots)
+    cells = scores.permute(1, 2, 0)
+    # of many sentences, the cells of one span side by side
+    chart, _ = climb(cells.contiguous() if rows >= _ROWS else cells, best)
+    slots = max(2 * (posts - 1) - 1, 1)
+    found = torch.zeros(3, rows * slots, dtype=torch.int64, device=scores.device)
+    words = torch.arange(posts, device=scores.device)
+    by_start, by_end = as_array(chart.by_start), as_array(chart.by_end)
+    places, words, width = as_array(found), as_array(words), as_array(lengths)
+    xp = array_module(width)
+    row = indices(width > 0)
+    width = width[row]
+    start = slot = above = width * 0
+    while True:
+        for number, own in enumerate((start, width, above)):
+            places[number][row * slots + slot] = own
+        spans = indices(width > 1)
+        if not spans.shape[0]:
+            return found.view(3, rows, slots)
+        row, start, width, slot = (own[spans] for own in (row, start, width, slot))
+        cut = _cuts(by_start, by_end, row, start, width, words[1 : largest(width, posts)])
+        above, row = xp.concatenate((slot, slot)), xp.concatenate((row, row))
+        start, width = xp.concatenate((start, start + cut)), xp.concatenate((cut, width - cut))
+        slot = xp.concatenate((slot + 1, slot + 2 * cut))
 
 
-def _in_slots(
-    span: Tensor, number: Tensor, cut: Tensor, rows: int, posts: int, slots: int
-) -> Tensor:
-    """The spans of the trees, indices of tables [B,T+1,T+1], in the order of their slots."""
-    place = span % (posts * posts)
-    first = span // (posts * posts) * (slots + 1)  # an extra slot per row receives no children
-    own = take(number, span)
-    width = place // posts
-    found = torch.zeros(3, rows * (slots + 1), dtype=torch.int64, device=span.device)
-    found[0].scatter_(0, first + own, place % posts)
-    found[1].scatter_(0, first + own, width)
-    for behind in (torch.ones_like(own), 2 * take(cut, span)):
-        found[2].scatter_(0, first + torch.where(width > 1, own + behind, slots), own)
-    return found.view(3, rows, slots + 1)[:, :, :slots]
+def _cuts(by_start: Any, by_end: Any, row: Any, start: Any, width: Any, part: Any) -> Any:
+    """The number of words on the left of the best split, the first of equal ones, of spans [n].
+
+    All arrays as `as_array` returns them: the cells of a chart, [T+1,T+1,B]; sentence, start and
+    width of the spans, [n]; every number of words that a part of the widest span may have, [K].
+    """
+    xp, posts = array_module(row), by_start.shape[0]
+    row, end, width = row[:, None], (start + width)[:, None], width[:, None]
+    behind = xp.clip(posts - width + part, None, posts - 1)
+    pairs = by_start[start[:, None], part, row] + by_end[end, behind, row]
+    return xp.where(part < width, pairs, -xp.inf).argmax(1) + 1
 
 
 def marginals(scores: Tensor, lengths: Tensor, kernel: bool = True) -> Tensor:
@@ -212,17 +207,17 @@ def marginals(scores: Tensor, lengths: Tensor, kernel: bool = True) -> Tensor:
 
 def _marginals(scores: Tensor, lengths: Tensor) -> Tensor:
     """`marginals` by torch."""
-    scores = scores.double()
-    shares = climb(scores, log_sum)
-    chart = _Chart(scores)
-    result = torch.zeros_like(scores)
+    cells = scores.double().permute(1, 2, 0)
+    _, shares = climb(cells, log_sum)
+    chart = _Chart(cells)
+    result = torch.zeros_like(cells)
     for width in range(chart.posts - 1, 0, -1):
         as_left, as_right = chart.spans(width)
         chance = as_left + as_right
-        chance[:, 0] += lengths == width  # the whole sentence
-        result.diagonal(width, 1, 2).copy_(chance)
+        chance[0] += lengths == width  # the whole sentence
+        result.diagonal(width).T.copy_(chance)
         if width > 1:
-            flow = shares[width - 2].mul_(chance[..., None])
+            flow = shares[width - 2].mul_(chance[:, None])
             for parts in chart.parts(width):
                 parts += flow
-    return result
+    return result.permute(2, 0, 1)

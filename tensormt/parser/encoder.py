@@ -74,15 +74,15 @@ def run_lstm(encoder: Any, x: Tensor, lengths: Tensor, recurrent: float = 0.0) -
         return y.flatten(0, 1).index_select(0, turn).view_as(y)
 
     x = x.transpose(0, 1).contiguous()
-    back = turned(x)
+    sides: tuple[Tensor, ...] = ()
     for forward, backward in zip(encoder.f_cells, encoder.b_cells, strict=True):
+        back = torch.cat((turned(sides[0]), sides[1]), -1) if sides else turned(x)
         if encoder.training:
             mask = shared_mask(x, encoder.dropout)
             x, back = x * mask, back * mask
-        ahead = run_cell(forward, x, recurrent if encoder.training else 0.0)
-        behind = run_cell(backward, back, recurrent if encoder.training else 0.0)
-        x = torch.cat((ahead, turned(behind)), -1)
-        back = torch.cat((turned(ahead), behind), -1)
+        p = recurrent if encoder.training else 0.0
+        sides = run_cell(forward, x, p), run_cell(backward, back, p)
+        x = torch.cat((sides[0], turned(sides[1])), -1)
     return x.transpose(0, 1)
 
 

@@ -20,18 +20,27 @@ from tensormt.parser.decode import Slots
 ROWS = 256  # spans per product whose outer products fit into a CPU's cache
 
 
+def _with_one(ends: Tensor) -> Tensor:
+    """[x;1] of the vectors of span ends, float [S,D] -> [S,D+1]."""
+    return F.pad(ends, (0, 1), value=1.0)
+
+
+def _scores(columns: Tensor, left: Tensor, right: Tensor) -> Tensor:
+    """Multiply outer products of [S,D+1] and columns [(D+1)²,L] -> [S,L]."""
+    return (left[:, :, None] * right[:, None, :]).flatten(1) @ columns
+
+
 def label_scores(weight: Tensor, left: Tensor, right: Tensor) -> Tensor:
     """Compute biaffine scores: weight float [L,D+1,D+1], span ends float [S,D] -> float [S,L]."""
-    left, right = F.pad(left, (0, 1), value=1.0), F.pad(right, (0, 1), value=1.0)
-    outer = (left[:, :, None] * right[:, None, :]).flatten(1)
-    return outer @ weight.flatten(1).T
+    return _scores(weight.flatten(1).T, _with_one(left), _with_one(right))
 
 
 def label_ids(label_set: Tensor, weight: Tensor, left: Tensor, right: Tensor) -> Tensor:
     """Find the best label of a set for each span: int64 [L], [L,D+1,D+1], [S,D] -> int64 [S]."""
-    rows = at_a_time(left, ROWS, 8 * (left.shape[1] + 1) ** 2)
+    columns, left, right = weight.flatten(1).T, _with_one(left), _with_one(right)
+    rows = at_a_time(left, ROWS, 8 * left.shape[1] ** 2)
     best = [
-        label_scores(weight, x, y).argmax(-1)
+        _scores(columns, x, y).argmax(-1)
         for x, y in zip(torch.split(left, rows), torch.split(right, rows), strict=True)
     ]
     return label_set[torch.cat(best)]

@@ -44,16 +44,14 @@ AnyNetwork = ConstituencyNetwork | DependencyNetwork
 TOKENS, TOKEN_BYTES = 2500, 16_000
 CUBIC, CUBIC_BYTES = 10**8, 2
 DEFAULT = Path(__file__).with_name("english")
-LARGE = Path(__file__).with_name("english_large")
-SMALL = Path(__file__).with_name("english_small")
 UNIVERSAL = Path(__file__).with_name("ud")
-EMBEDDED = {
+ENGLISH = {
     "default": DEFAULT,
     "english": DEFAULT,
-    "english-large": LARGE,
-    "english-small": SMALL,
-    "ud": UNIVERSAL,
+    "english-large": Path(__file__).with_name("english_large"),
+    "english-small": Path(__file__).with_name("english_small"),
 }
+EMBEDDED = {**ENGLISH, "ud": UNIVERSAL}
 _RULES = validate(
     trusted=boolean,
     split=boolean,
@@ -162,13 +160,13 @@ class Parser:
                 lang = _language(settings["languages"], lang, path)
                 reading = {"kind": "dependency", "rules": Words(lang)}
                 digest += f":{lang}" if lang else ""
-            elif lang is None or (lang == "en" and path in (DEFAULT, LARGE)):
+            elif lang is None or (lang == "en" and path in ENGLISH.values()):
                 reading["hyphens"] = bool(settings.get("hyphens", False))
             else:
                 raise _no_language(path, lang)
 
             def language() -> LanguageCheck:
-                words = frozenset(settings["words"]) if path in (DEFAULT, LARGE) else None
+                words = frozenset(settings["words"]) if path in ENGLISH.values() else None
                 return LanguageCheck(path.name, known_scripts(settings, lang or ""), words)
 
             reading["language"] = language

@@ -61,8 +61,8 @@ _APOSTROPHE = re.compile(r"(?<=\w)’(?=\w)")
 _HYPHEN = re.compile(r"(?<=[^\W_])([-–/])(?=[^\W_])")
 _ADDRESS = re.compile(r"//|@|^www\.|^\d+[-–/]\d")
 _SPACE = re.compile(r"\s+")
-_ENTANGLED = re.compile(r"[\"“”‘’«»`]|''|[^\S ]")  # quotes, white space other than blanks
-_TAIL = "])}>'"  # may stand behind the last point
+_NO_BLANK = re.compile(r"[^\S ]")  # white space other than blanks
+_TAIL = "])}>'\"»”’"  # may stand behind the last point
 _CONTRACTED = frozenset({"cannot", "gimme", "gonna", "gotta", "lemme", "wanna"})
 _CUTS = frozenset({",", ";", ":", "-", "--", "–", "—"})
 
@@ -153,6 +153,7 @@ def _cut_hyphens(token: str) -> list[str]:
     return kept
 
 
+@lru_cache(1 << 16)
 def escape(token: str) -> str:
     """A token as it can stand in a bracketing: no bracket, no space, nothing unencodable."""
     if "(" in token or ")" in token:
@@ -172,11 +173,11 @@ def whole(token: str) -> str:
 def tokenize(sentence: str, hyphens: bool = True) -> list[str]:
     """Penn tokens of one sentence of raw text, spelt as in the text.
 
-    Without quotation marks the tokens between two blanks do not depend on what else there is, but
-    for a point at the end, so most of them are remembered.
+    The tokens between two blanks do not depend on what else there is, but for a point at the end,
+    so they are remembered.
     """
     chunks = sentence.split()
-    if not chunks or _ENTANGLED.search(sentence) or not chunks[-1].strip(_TAIL):
+    if not chunks or _NO_BLANK.search(sentence) or not chunks[-1].strip(_TAIL):
         return _cut_whole(sentence, hyphens)
     tokens: list[str] = []
     for chunk in chunks[:-1]:
@@ -187,7 +188,7 @@ def tokenize(sentence: str, hyphens: bool = True) -> list[str]:
 
 @lru_cache(1 << 16)
 def _cut_chunk(chunk: str, hyphens: bool, last: bool) -> tuple[str, ...]:
-    """The tokens of a piece of text without white space or quotation marks."""
+    """The tokens of a piece of text without white space."""
     if chunk.isalnum() and chunk.lower() not in _CONTRACTED:
         return (escape(chunk),)
     return tuple(_cut_whole(chunk, hyphens) if last else _cut_whole(f"{chunk} x", hyphens)[:-1])

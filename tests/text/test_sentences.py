@@ -140,8 +140,25 @@ def test_segments_keep_their_place():
 @given(
     st.lists(
         st.one_of(
-            st.sampled_from([" ", " ", "\t", "cannot", "gonna", "wanna", "'tis", "D'ye", "U.S."]),
-            st.text("aBz09.,;:'()[]{}<>-–/!?…@#$%&*_’\"`~^+=é½²\u00a0\x1c", min_size=1, max_size=4),
+            st.sampled_from(
+                [
+                    " ",
+                    " ",
+                    "\t",
+                    '"',
+                    "''",
+                    "``",
+                    "cannot",
+                    "gonna",
+                    "wanna",
+                    "'tis",
+                    "D'ye",
+                    "U.S.",
+                ]
+            ),
+            st.text(
+                "aBz09.,;:'()[]{}<>-–/!?…@#$%&*_“”‘’«»„\"`~^+=é½²\u00a0\x1c", min_size=1, max_size=4
+            ),
         ),
         max_size=12,
     ).map("".join),
