@@ -109,10 +109,10 @@ class Pairs:
             PaddedUnits(
                 unit,
                 take(batch.rows, self.segments),
-                [(high - low, -(-max(size[low:high]) // step) * step) for low, high in self.parts],
+                [(high - low, max(size[low:high])) for low, high in self.parts],
                 counts,
             )
-            for unit, batch, size, step in zip(units, (hyp, ref), lengths, (1, 8), strict=True)
+            for unit, batch, size in zip(units, (hyp, ref), lengths, strict=True)
         )
 
     def _table(self, part: int) -> Tensor:

@@ -5,7 +5,8 @@ A text is padded by its last unit: a unit that stands there twice changes no lar
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
 
 import torch
 from torch import Tensor
@@ -14,6 +15,23 @@ from tensormt.contextual.idf import ReferenceCounts
 from tensormt.formulas import ratio
 from tensormt.kernels.backend import copies, repeat, sum_runs, take
 from tensormt.vectors.units import Units
+
+
+class Parts:
+    """Values of all padded units, and by index those of a part.
+
+    Attributes: `whole`, a tensor [m].
+    """
+
+    def __init__(self, whole: Tensor, shapes: Sequence[tuple[int, int]]) -> None:
+        self.whole, self._shapes = whole, shapes
+        self._ends = list(accumulate(number * width for number, width in shapes))
+
+    def __getitem__(self, part: int) -> Tensor:
+        """A tensor [b,T], on the same memory."""
+        number, width = self._shapes[part]
+        end = self._ends[part]
+        return self.whole[end - number * width : end].view(number, width)
 
 
 class PaddedUnits:
@@ -26,7 +44,7 @@ class PaddedUnits:
             all these are m units.
         counts: Counts of the references, by which units are weighted; None: all weights are 1.
 
-    Attributes, each a tensor [b,T] for every part: `scale` float32; `weight` float64, 0 for special
+    Attributes, each `Parts`: `scale` float32; `weight` float64, 0 for special
     symbols and padding; `counted` bool, False for these; `head` int64, the place of the head of
     pairs, else None; `value` float32, zeros, in which the best cosines are collected.
     """
@@ -47,19 +65,14 @@ class PaddedUnits:
         weight = counted.double()
         if counts is not None:
             weight *= counts.weights(take(units.key, place))
-        self._shapes, self._starts = shapes, widths.cumsum(0) - widths
-        self._weight, self._value = weight, units.scale.new_zeros(place.shape)
-        self.weight, self.value = self._parts(weight), self._parts(self._value)
-        self.scale, self.counted = self._parts(take(units.scale, place)), self._parts(counted)
-        self.head = None if units.head is None else self._parts(take(units.head, place))
-        self._place, self._vectors = self._parts(place), units.vectors
+        self._starts = widths.cumsum(0) - widths
+        self.weight, self.counted = Parts(weight, shapes), Parts(counted, shapes)
+        self.scale = Parts(take(units.scale, place), shapes)
+        self.value = Parts(torch.zeros_like(self.scale.whole), shapes)
+        self.head = None if units.head is None else Parts(take(units.head, place), shapes)
+        self._place, self._vectors = Parts(place, shapes), units.vectors
         most = max((number * width for number, width in shapes), default=0)
         self._buffer = units.vectors.new_empty(most, units.vectors.shape[1])
-
-    def _parts(self, values: Tensor) -> list[Tensor]:
-        """The values of units [m] as a tensor [b,T] for each part, on the same memory."""
-        parts = torch.split(values, [number * width for number, width in self._shapes])
-        return [own.view(shape) for own, shape in zip(parts, self._shapes, strict=True)]
 
     def vectors(self, part: int) -> Tensor:
         """Return the vectors of a part, [b,T,D]; those of the next part overwrite them."""
@@ -70,11 +83,12 @@ class PaddedUnits:
 
     def means(self, threshold: float) -> Tensor:
         """Return the weighted mean of each segment's values, float64 [n]; below a threshold 0."""
-        if not self._shapes:
-            return self._weight.new_zeros(0)
-        value = self._value.masked_fill(self._value < threshold, 0.0).double()
-        share = sum_runs(value.mul_(self._weight), self._starts)
-        found: Tensor = ratio(share, sum_runs(self._weight, self._starts))
+        weight, value = self.weight.whole, self.value.whole
+        if not value.shape[0]:
+            return weight.new_zeros(0)
+        value = value.masked_fill(value < threshold, 0.0).double()
+        share = sum_runs(value.mul_(weight), self._starts)
+        found: Tensor = ratio(share, sum_runs(weight, self._starts))
         return found
 
 

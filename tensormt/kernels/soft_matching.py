@@ -37,7 +37,7 @@ class Matching(NamedTuple):
 
 
 def cosines(hyp: Tensor, ref: Tensor, hyp_scale: Tensor, ref_scale: Tensor) -> Tensor:
-    """Return the cosines of vectors [b,T,D] and [b,U,D], [b,T,U]; fastest if 8 divides U.
+    """Return the cosines of vectors [b,T,D] and [b,U,D], [b,T,U].
 
     Args:
         hyp: Vectors of the hypotheses [b,T,D].
