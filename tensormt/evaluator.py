@@ -171,7 +171,7 @@ class Evaluator:
         for segments in corpus.chunks(size or CHUNK, hyps=False):
             texts = self.prepare(segments)
             for metric in waiting:
-                metric.fit(metric.reads.batches(texts))
+                metric.fit(metric.fit_reads.batches(texts))
         return self.with_metrics(fitted)
 
     def prepare(self, segments: Segments, device: torch.device | None = None) -> PreparedTexts:

@@ -55,6 +55,8 @@ def display_name(metric: Any) -> str:
             continue
         if option.name.startswith("max_"):
             name += f"-{value}"
+        elif option.name == "variant":
+            name += f"-{value.upper()}"
         elif option.name == "balance":
             words.append("F1" if value == "f1" else value)
         elif isinstance(value, bool):

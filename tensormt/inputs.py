@@ -234,6 +234,7 @@ class Contextual(Input):
         trusted: Whether weights in a pickle may be loaded.
         uses_trees: Whether the trees of the texts are read too.
         cache: Folder in which vectors are kept for later runs; None: nowhere.
+        vectors: Whether vectors are computed; False: the pieces alone, which can be counted.
     """
 
     encoder: str = "minilm"
@@ -241,6 +242,7 @@ class Contextual(Input):
     trusted: bool = False
     uses_trees: bool = False
     cache: str | None = None
+    vectors: bool = True
     uses_encoder = True
 
     def load(self, device: torch.device) -> None:
@@ -264,7 +266,9 @@ class Contextual(Input):
         from tensormt.vectors.folder import fingerprint
 
         encoder = load_encoder(self.encoder, self.layer, device, self.trusted)
-        if self.cache is None:
+        if not self.vectors:
+            found = encoder.pieces(lines)
+        elif self.cache is None:
             found = encoder.encode(lines)
         else:
             named = f"{fingerprint(self.encoder)}, layer {self.layer or 'last'}"

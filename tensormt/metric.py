@@ -235,8 +235,18 @@ class Metric(ABC, Generic[Batch]):
         """True if `fit` must be called first, with all references of the test set."""
         return bool(self.unfitted())
 
+    @property
+    def fit_reads(self) -> Input:
+        """What `fit` reads of the references: less than `reads` where counting needs less."""
+        return self.reads
+
     def unfitted(self) -> list[Any]:
-        """Return the metrics that need n-gram counts: itself, or members of a combined metric."""
+        """Return the metrics that need counts: itself, or members of a combined metric.
+
+        Each has a `counts_key`, equal for metrics that need the same counts, and `counts`,
+        `no_counts()`, `load_counts(path)` and `use_counts(counts)`; counts have `merge`, `save` and
+        `facts`.
+        """
         return []
 
     @property

@@ -29,6 +29,7 @@ __all__ = [
     "DEFAULT_METRICS",
     "MEANS",
     "METRICS",
+    "REPORT_METRICS",
     "find",
     "is_combined",
     "make",
@@ -72,7 +73,7 @@ _NO_OPTIONS: Mapping[str, Any] = {}
 # means with a name of their own
 MEANS = {
     # words and their order; chosen by experiments/blend_search.py
-    "blend": "bleu:max_order=2,lowercase=yes+rouge:tokenize=13a+hwcm:max_length=1,balance=f1",
+    "blend": "bleu:max_order=1,lowercase=yes+rouge:tokenize=13a,stem=yes",
     # words, and words with their heads, matched by contextual vectors; English, by its encoder
     "blend-context": "bertscore:layer=4,units=words,matching=one_to_one,idf=yes"
     "+bertscore:layer=4,units=pairs,matching=one_to_one,idf=yes",
@@ -86,6 +87,8 @@ _BUILT_IN = frozenset((*METRICS, *MEANS, *ALIASES, "queen"))
 
 # what commands and `tm.score` compute if no metric is named: none of them rewards missing output
 DEFAULT_METRICS = ("bleu", "chrf", "blend")
+# a report draws trees, of constituents or dependencies
+REPORT_METRICS = (*DEFAULT_METRICS, "hwcm:balance=f1")
 
 # languages whose words are not separated by white space → tokeniser, as `sacrebleu -l` chooses it
 TOKENIZERS = {"zh": "zh", "ja": "ja-mecab", "ko": "ko-mecab"}

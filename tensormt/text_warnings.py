@@ -4,6 +4,7 @@
 - Outputs and references in different Unicode normal forms (é as one character or as two), which do
   not match.
 - Segments without a source text, where a metric reads it.
+- References in a script without blanks between words, where a metric cuts words at blanks.
 - Text that seems to be tokenised already: most lines end in a period with a space before it, as
   sacrebleu looks for it.
 """
@@ -12,8 +13,13 @@ from __future__ import annotations
 
 import unicodedata
 import warnings
+from collections import Counter
 from collections.abc import Mapping
+from itertools import islice
 from typing import TYPE_CHECKING, Any
+
+from tensormt.errors import TensorMTWarning
+from tensormt.text.scripts import script_counts
 
 if TYPE_CHECKING:
     from tensormt.metric import Metric
@@ -24,6 +30,9 @@ __all__ = ["TextWarnings"]
 _MANY = 100  # lines that end in a tokenised period, whatever the size of the corpus: sacrebleu's
 _FORMS = 0.05  # difference between the shares of texts that are not in NFC
 _FEW = 3  # lines below which nothing is said
+_LOOKED_AT = 200  # references whose script is looked at
+_WITHOUT_BLANKS = frozenset({"CJK", "THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN"})
+_AT_BLANKS = frozenset({"13a", "intl", "rouge"})  # tokenisers that cut words at blanks
 
 
 class TextWarnings:
@@ -38,6 +47,12 @@ class TextWarnings:
             name for name, metric in metrics.items() if not metric.penalizes_short_output
         ]
         self._tokenizes = any(getattr(m, "tokenize", None) != "none" for m in metrics.values())
+        self._at_blanks = [
+            name
+            for name, metric in metrics.items()
+            if any(getattr(m, "tokenize", None) in _AT_BLANKS for m in _members(metric))
+        ]
+        self._scripts: Counter[str] = Counter()  # of references, the one of most of their letters
         self._sourced = [name for name, m in metrics.items() if m.reads.uses_sources]
         self._segments = self._no_source = 0
         self._outputs = self._short = self._tokenized = 0
@@ -53,6 +68,9 @@ class TextWarnings:
         self._references += len(references)
         self._decomposed += _decomposed(lines)
         self._decomposed_references += _decomposed(references)
+        if self._at_blanks:
+            looked = islice(references, max(_LOOKED_AT - self._scripts.total(), 0))
+            self._scripts.update(map(_script, looked))
         if self._unpenalized:
             self._short += segments.short_outputs()
         if self._sourced:
@@ -66,6 +84,18 @@ class TextWarnings:
                 f"{self._short:,} of {self._outputs:,} outputs are empty or less than half as long "
                 f"as their references, which {', '.join(self._unpenalized)} cannot see: put "
                 "a metric such as BLEU beside it (STM, HWCM and DSTM also have balance=f1)",
+                stacklevel=3,
+            )
+        found = {name: self._scripts[name] for name in _WITHOUT_BLANKS & self._scripts.keys()}
+        if 2 * sum(found.values()) > self._scripts.total():
+            warnings.warn(
+                TensorMTWarning(
+                    f"references are in a script without blanks between words "
+                    f"({', '.join(sorted(found))}), but {', '.join(self._at_blanks)} cut words at "
+                    "blanks, so that a sentence is one word: set the language (zh, ja), or "
+                    "tokenize=char, or take chrf",
+                    options="lang",
+                ),
                 stacklevel=3,
             )
         if self._no_source:
@@ -96,3 +126,16 @@ class TextWarnings:
 def _decomposed(texts: list[str]) -> int:
     """How many texts are not in Unicode's normal form NFC."""
     return sum(not (t.isascii() or unicodedata.is_normalized("NFC", t)) for t in texts)
+
+
+def _members(metric: Metric[Any]) -> list[Any]:
+    """The members of a mean or another combined metric, else the metric itself."""
+    return [own for part in getattr(metric, "metrics", []) for own in _members(part)] or [metric]
+
+
+def _script(text: str) -> str:
+    """The script of most letters of a text; "" if it has none."""
+    if text.isascii():
+        return "LATIN"
+    most = script_counts(text).most_common(1)
+    return most[0][0] if most else ""

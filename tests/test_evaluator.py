@@ -173,7 +173,9 @@ def test_signatures():
 def test_short_signatures_repeat_what_was_typed():
     found = Evaluator(["bleu:max_order=2", "blend"], flat).signatures(2, short=True)
     assert found["bleu:max_order=2"] == f"bleu:max_order=2|refs:2|version:{tm.__version__}"
-    assert found["blend"].startswith("blend|refs:2|parser:")
+    assert found["blend"] == f"blend|refs:2|version:{tm.__version__}"
+    mean = Evaluator(["chrf+stm"], flat).signatures(2, short=True)["chrf+stm"]
+    assert mean.startswith("chrf+stm|refs:2|parser:")
     assert (
         Evaluator(["bleu"], lang="zh")
         .signatures(1, short=True)["bleu"]

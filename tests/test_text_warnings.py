@@ -6,8 +6,11 @@ import warnings
 import pytest
 
 import tensormt as tm
+from tensormt.command.main import main
 from tensormt.evaluator import Evaluator
+from tensormt.registry import make
 from tensormt.segments import Segments
+from tensormt.text_warnings import TextWarnings
 
 LINE = "The dog ran home and slept"
 
@@ -59,3 +62,43 @@ def test_normal_forms_that_do_not_match():
     assert message.startswith("67% of the references")
     assert warned(composed, ["chrf"], composed) == []
     assert warned(decomposed, ["chrf"], decomposed) == []
+
+
+ZH = ["我们今天去公园散步。", "他喜欢吃苹果。", "BBC 的新闻。"]
+
+
+@pytest.mark.parametrize("metric", ["bleu", "blend", "rouge", "queen:chrf+bleu", "bleu+stm"])
+def test_words_that_no_blank_separates(metric):
+    lines = [ZH] * 3 if metric.startswith("queen") else [ZH]
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        seen = TextWarnings({metric: make(metric), "chrf": tm.ChrF()})
+        seen.add(Segments({"a": ZH}, lines))
+        seen.warn()
+    [message] = [str(warning.message) for warning in found]
+    assert message.startswith("references are in a script without blanks between words (CJK), but ")
+    assert f"but {metric} cut words at blanks" in message
+
+
+def test_scripts_that_need_no_other_tokeniser():
+    for metrics, refs in (
+        (["chrf"], ZH),
+        (["bleu:tokenize=char"], ZH),
+        (["bleu:tokenize=none"], ZH),  # cut by somebody else
+        (["bleu"], ["Россия", "Straße", "東京 is a city of Japan"]),
+        (["bleu"], ["한국어 문장", *["A sentence"] * 2]),
+        (["bleu"], [*ZH, *["A sentence."] * 3]),  # not most of them
+        (["bleu"], ["12 + 30", "…", "7"]),
+    ):
+        assert warned(refs, metrics, refs) == [], (metrics, refs)
+
+
+def test_a_chinese_file_without_its_language(tmp_path, capsys):
+    path = tmp_path / "zh.txt"
+    path.write_text("".join(f"{line}\n" for line in ZH), encoding="utf-8")
+    words = ["score", str(path), "-i", str(path)]
+    assert main(words) == 0
+    assert "cut words at blanks, so that a sentence is one word" in (err := capsys.readouterr().err)
+    assert "--lang" in err
+    assert main([*words, "--lang", "zh"]) == 0
+    assert "blanks" not in capsys.readouterr().err

@@ -46,17 +46,17 @@ class CombinedMetric(Metric[Any]):
         return CompositeInput(tuple(metric.reads for metric in self.metrics))
 
     @property
+    def fit_reads(self) -> CompositeInput:
+        """What the members read to be fitted."""
+        return CompositeInput(tuple(metric.fit_reads for metric in self.metrics))
+
+    @property
     def penalizes_short_output(self) -> bool:
         """Whether a member does."""
         return any(metric.penalizes_short_output for metric in self.metrics)
 
-    @property
-    def needs_fit(self) -> bool:
-        """True if a member needs the references of the test set first."""
-        return any(metric.needs_fit for metric in self.metrics)
-
     def unfitted(self) -> list[Any]:
-        """Return the members that need n-gram counts of the test set and have none."""
+        """Return the members that need counts of the test set and have none."""
         return [own for metric in self.metrics for own in metric.unfitted()]
 
     def _fit(self, refs: Sequence[Any]) -> None:

@@ -39,12 +39,18 @@ _EXTENSIONS = re.compile(r"(?<=.)(\.txt)?(\.gz|\.bz2|\.xz|\.zst)?$")
 _MAX_CHUNK = 1_000_000  # largest value of --chunk
 
 
-def add_inputs(parser: argparse.ArgumentParser, *, outputs: bool = True) -> None:
+def add_inputs(
+    parser: argparse.ArgumentParser,
+    *,
+    outputs: bool = True,
+    metrics: Sequence[str] = DEFAULT_METRICS,
+) -> None:
     """Add the arguments of the commands on files: inputs, metrics, parsing, chunks.
 
     Args:
         parser: The parser of the command.
         outputs: Whether hypothesis files are required.
+        metrics: Metrics if none is named.
     """
     parser.add_argument("refs", nargs="*", metavar="REF", help="reference files ('-': stdin)")
     parser.add_argument(
@@ -56,7 +62,7 @@ def add_inputs(parser: argparse.ArgumentParser, *, outputs: bool = True) -> None
         metavar="HYP",
         help="hypothesis files, one per system",
     )
-    add_metrics(parser)
+    add_metrics(parser, metrics)
     parser.add_argument(
         "--trees",
         action="store_true",

@@ -10,6 +10,7 @@ from tensormt.command.progress import Progress
 from tensormt.command.report_inputs import load_report
 from tensormt.data.atomic_write import output_path
 from tensormt.errors import TensorMTError
+from tensormt.registry import REPORT_METRICS
 
 DESCRIPTION = "Write one self-contained HTML file about systems and metrics."
 EXAMPLES = """
@@ -30,7 +31,7 @@ systems, references, documents and human scores.
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
-    arguments.add_inputs(parser, outputs=False)
+    arguments.add_inputs(parser, outputs=False, metrics=REPORT_METRICS)
     parser.add_argument(
         "-o", "--output", default="report.html", metavar="FILE", help="(default report.html)"
     )

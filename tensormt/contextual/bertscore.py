@@ -17,6 +17,8 @@ reference, as in bert-score; documents and corpora have the mean of their segmen
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from tensormt.formulas import as_float64, column, where
@@ -137,17 +139,47 @@ class BERTScore(Metric["VectorBatch"]):
         """Whether the score falls when parts of the output are left out; precision does not."""
         return self.balance != "precision"
 
-    @property
-    def needs_fit(self) -> bool:
-        """True if idf needs the references of the test set and has none yet."""
-        return self.idf and self.counts is None
+    def unfitted(self) -> list[Any]:
+        """Return the metric itself if idf needs the references of the test set and has none yet."""
+        return [self] if self.idf and self.counts is None else []
 
-    def _fit(self, refs: Sequence[VectorBatch]) -> None:
+    @property
+    def fit_reads(self) -> Contextual:
+        """The pieces of the encoder's tokeniser, which are counted without vectors."""
+        return replace(self.reads, vectors=False)
+
+    @property
+    def counts_key(self) -> str:
+        """Encoder and units: metrics with equal keys need the same counts."""
+        from tensormt.vectors.folder import fingerprint
+
+        return f"idf-{fingerprint(self.encoder)}-{self.units}"
+
+    def no_counts(self) -> ReferenceCounts:
+        """Return the counts before any reference."""
         from tensormt.contextual.idf import no_counts
 
+        return no_counts(self.counts_key)
+
+    def load_counts(self, path: str | Path) -> ReferenceCounts:
+        """Read counts from a file."""
+        from tensormt.contextual.idf import ReferenceCounts
+
+        return ReferenceCounts.load(path)
+
+    def serves(self, counts: Any) -> bool:
+        """Whether counts that were saved are those that the metric needs."""
+        return getattr(counts, "kind", None) == self.counts_key
+
+    def use_counts(self, counts: ReferenceCounts) -> None:
+        """Take the counts of the whole test set that were collected before."""
+        counts.check(self.counts_key)
+        self.counts = counts
+
+    def _fit(self, refs: Sequence[VectorBatch]) -> None:
         if not self.idf:
             return
-        counts = self.counts or no_counts()
+        counts = self.counts or self.no_counts()
         for ref in refs:
             counts = counts.add(ref, self.units)
         self.counts = counts

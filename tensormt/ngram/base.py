@@ -20,6 +20,8 @@ from tensormt.plain import MAX_TOKENS, overridden, torch_imported
 from tensormt.text.tokens import count_tokens, plain_rows
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from torch import Tensor
 
     from tensormt.explanation import Explanation
@@ -91,9 +93,26 @@ class NgramMetric(Metric["TokenBatch"]):
         return [self] if self.needs_frequencies and not fitted else []
 
     @property
-    def frequencies_key(self) -> str:
+    def counts_key(self) -> str:
         """Tokeniser, case and order: metrics with equal keys need the same counts."""
         return f"{self.tokenize}-{'lc' if self.lowercase else 'mixed'}-{self.max_order}"
+
+    def no_counts(self) -> Frequencies:
+        """Return the n-gram counts before any reference."""
+        from tensormt.ngram.frequencies import Frequencies
+
+        return Frequencies(self.max_order)
+
+    def load_counts(self, path: str | Path) -> Frequencies:
+        """Read n-gram counts from a file."""
+        from tensormt.ngram.frequencies import Frequencies
+
+        return Frequencies.load(path)
+
+    def serves(self, counts: Frequencies) -> bool:
+        """Whether n-gram counts that were saved are those that the metric needs."""
+        kind = (self.tokenize, self.lowercase)
+        return counts.kind == kind and counts.max_order >= self.max_order
 
     def use_counts(self, counts: Frequencies) -> None:
         """Take n-gram counts of the whole test set that were collected before."""

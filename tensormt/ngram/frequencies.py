@@ -108,6 +108,11 @@ class Frequencies:
         """Bytes that the tables take in memory, without what a look-up adds."""
         return sum(tally.size for tally in self.tables_by_order)
 
+    @property
+    def facts(self) -> list[object]:
+        """What tells these counts from others: names and tensors."""
+        return [self.words, self.kind, *(tensor for table in self.tables for tensor in table)]
+
     def to(self, device: torch.device | str) -> Frequencies:
         """The same counts on a device."""
         new = Frequencies(self.max_order)

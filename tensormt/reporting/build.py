@@ -27,7 +27,7 @@ from tensormt.errors import TensorMTError
 from tensormt.evaluator import Evaluator
 from tensormt.metric import Metric
 from tensormt.options import describe
-from tensormt.registry import DEFAULT_METRICS
+from tensormt.registry import REPORT_METRICS
 from tensormt.reporting import overview
 from tensormt.reporting.collect import Collected, collect, stored_scores_alone
 from tensormt.reporting.item_counts import Item, items_by_difference
@@ -58,7 +58,7 @@ Lines = Sequence[str | None] | TreeBatch
 def report(
     hyps: Mapping[str, Sequence[str | None]],
     refs: Sequence[Sequence[str | None]] | None,
-    metrics: Sequence[str | Metric[Any]] = DEFAULT_METRICS,
+    metrics: Sequence[str | Metric[Any]] = REPORT_METRICS,
     path: str | PathLike[str] = "report.html",
     parser: Any = "default",
     device: str | torch.device | None = None,

@@ -1,4 +1,4 @@
-"""The first pass of NIST, NM and Zipf weights: n-grams are counted per shard, merged and saved.
+"""The first pass of NIST, NM, Zipf weights and idf: counts of shards are made, merged and saved.
 
 The tables are in the folder `counts` of the output; their names contain a hash of all shards, so
 an interrupted run continues with the remaining shards, and a changed input is counted again. Saved
@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
+from typing import Any
 
 from tensormt.data.fsspec_io import atomic_upload, filesystem, local_copy
 from tensormt.data.shards import Shard
@@ -43,21 +45,20 @@ def count_tables(
     Raises:
         TensorMTError: If other drivers have not counted their shards yet.
     """
-    metrics = named_metrics(job.metrics).values()
+    metrics = named_metrics(job.metrics, job.lang).values()
     wanted = {key: some[0] for key, some in unfitted(metrics).items()}
     found: dict[str, str] = {}
     for path in saved:
         with local_copy(path) as local:
             table = Frequencies.load(local)
         for key, metric in wanted.items():
-            kind = (metric.tokenize, metric.lowercase)
-            if table.kind == kind and table.max_order >= metric.max_order:
+            if metric.serves(table):
                 found[key] = path
     targets = {k: f"{job.out}/counts/{k}-{_plan(job, shards)}" for k in wanted if k not in found}
     paths = {key: f"{target}.safetensors" for key, target in targets.items()}
     missing = {key: targets[key] for key, path in paths.items() if not _exists(path)}
     if missing:
-        _count(job, shards, mine, missing, work)
+        _count(job, shards, mine, missing, wanted, work)
     return found | paths
 
 
@@ -66,6 +67,7 @@ def _count(
     shards: Sequence[Shard],
     mine: Sequence[Shard],
     targets: dict[str, str],
+    wanted: Mapping[str, Any],
     work: Callable[[Job, list[Task]], object],
 ) -> None:
     def parts(shard: Shard) -> dict[str, str]:
@@ -77,7 +79,7 @@ def _count(
         path = f"{target}.safetensors"
         try:
             if not _exists(path):
-                _merge([parts(shard)[key] for shard in shards], path)
+                _merge([parts(shard)[key] for shard in shards], path, wanted[key].load_counts)
         except TensorMTError:
             if not _exists(path):  # another driver may have merged the tables meanwhile
                 raise
@@ -86,18 +88,18 @@ def _count(
             system.rm(folder, recursive=True)
 
 
-def _merge(parts: Sequence[str], path: str) -> None:
+def _merge(parts: Sequence[str], path: str, load: Callable[[Path], Any]) -> None:
     """Merge the tables of all shards into one file."""
     done = sum(map(_exists, parts))
     if done < len(parts):
         raise TensorMTError(
-            f"n-grams are counted in {done} of {len(parts)} shards: run this part again when the "
-            "other parts have been counted"
+            f"references are counted in {done} of {len(parts)} shards: run this part again when "
+            "the other parts have been counted"
         )
-    total: Frequencies | None = None
+    total: Any = None
     for part in parts:
         with local_copy(part) as local:
-            own = Frequencies.load(local)
+            own = load(local)
         total = own if total is None else total.merge(own)
     assert total is not None
     with atomic_upload(path) as local:
@@ -106,7 +108,7 @@ def _merge(parts: Sequence[str], path: str) -> None:
 
 def _plan(job: Job, shards: Sequence[Shard]) -> str:
     facts = [[s.path, s.start, s.stop, s.mark, *([s.skip] if s.skip else [])] for s in shards]
-    known = json.dumps([facts, job.columns, job.trees, job.skip])
+    known = json.dumps([facts, job.columns, job.trees, job.skip, job.parser, job.lang])
     return hashlib.blake2b(known.encode(), digest_size=8).hexdigest()
 
 

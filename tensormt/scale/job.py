@@ -12,6 +12,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from torch import Tensor
+
 from tensormt.data.fsspec_io import allow_protocols, local_copy
 from tensormt.data.row_columns import Columns
 from tensormt.data.shard_writer import SUFFIXES
@@ -19,16 +21,15 @@ from tensormt.data.shards import Shard
 from tensormt.errors import TensorMTError
 from tensormt.evaluator import Evaluator, named_metrics
 from tensormt.metric import Metric
-from tensormt.ngram.frequencies import Frequencies
 from tensormt.trees.sources import TreeOptions, TreesAsText
 
 
 def unfitted(metrics: Iterable[Metric[Any]]) -> dict[str, list[Any]]:
-    """Return the metrics that need n-gram counts, by the key of the table that they share."""
+    """Return the metrics that need counts, by the key of the table that they share."""
     found: dict[str, list[Any]] = {}
     for metric in metrics:
         for own in metric.unfitted():
-            found.setdefault(own.frequencies_key, []).append(own)
+            found.setdefault(own.counts_key, []).append(own)
     return found
 
 
@@ -50,7 +51,7 @@ class Job:
         chunk: Segments per batch; None: chosen by the evaluator.
         skip: Whether invalid rows are skipped.
         documents: Whether document scores are computed.
-        tables: Files of n-gram counts by key (`unfitted`).
+        tables: Files of counts by key (`unfitted`).
         protocols: Further protocols of fsspec that may be opened.
 
     Raises:
@@ -103,7 +104,7 @@ class Job:
         return f"{self.out}/{shard.name}{SUFFIXES[self.form]}"
 
     def evaluator(self, *, metrics: Mapping[str, Metric[Any]] | None = None) -> Evaluator:
-        """Make the evaluator: metrics with their n-gram counts, and a source of trees.
+        """Make the evaluator: metrics with their counts, and a source of trees.
 
         Args:
             metrics: Metrics by name; None: those of the job.
@@ -112,19 +113,13 @@ class Job:
         for key, members in unfitted(named.values()).items():
             if key in self.tables:
                 with local_copy(self.tables[key]) as path:
-                    table = Frequencies.load(path)
+                    table = members[0].load_counts(path)
                 for metric in members:
                     metric.use_counts(table)
         for name, metric in named.items():
             if metric.reads.uses_sources and self.columns.src is None:
                 raise TensorMTError(
                     f"{name} compares with the source text: name its column", options="src"
-                )
-            if metric.needs_fit and not metric.unfitted():
-                raise TensorMTError(
-                    f"{name} weights units by all references, which are not counted over the rows "
-                    "of files: set idf=no (blend-context:idf=no), or score one file with "
-                    "tensormt score"
                 )
         options = TreeOptions(self.parser, self.trusted, self.cache)
         return Evaluator(named, TreesAsText() if self.trees else options, self.device, self.lang)
@@ -139,15 +134,16 @@ class Job:
         facts: list[Any] = list(replace(self, tables={}).evaluator().signatures(0).values())
         facts += [self.metrics, self.columns, self.trees, self.skip]
         facts += ["documents"] if self.documents else []
-        facts += [[key, self._hash(path)] for key, path in sorted(self.tables.items())]
+        needed = unfitted(named_metrics(self.metrics, self.lang).values())
+        for key, path in sorted(self.tables.items()):
+            with local_copy(path) as local:
+                facts.append([key, _hash(needed[key][0].load_counts(local).facts)])
         return hashlib.blake2b(json.dumps(facts).encode(), digest_size=16).hexdigest()
 
-    @staticmethod
-    def _hash(path: str) -> str:
-        with local_copy(path) as local:
-            tables = Frequencies.load(local)
-        digest = hashlib.blake2b(str((tables.words, tables.kind)).encode(), digest_size=16)
-        for keys, counts in tables.tables:
-            digest.update(keys.numpy().data)
-            digest.update(counts.numpy().data)
-        return digest.hexdigest()
+
+def _hash(facts: list[Any]) -> str:
+    """A hash of names and tensors."""
+    digest = hashlib.blake2b(digest_size=16)
+    for fact in facts:
+        digest.update(fact.numpy().data if isinstance(fact, Tensor) else repr(fact).encode())
+    return digest.hexdigest()

@@ -29,7 +29,6 @@ from tensormt.data.shard_writer import ScoreFile
 from tensormt.data.shards import Shard, row_location
 from tensormt.errors import TensorMTError
 from tensormt.evaluator import Evaluator, named_metrics
-from tensormt.ngram.frequencies import Frequencies
 from tensormt.scale.documents import finished_footer, write_sums
 from tensormt.scale.job import Job, unfitted
 from tensormt.segments import Segments
@@ -188,8 +187,8 @@ class Worker:
     def _count(
         self, shard: Shard, targets: dict[str, str], progress: Callable[[int], object]
     ) -> Task:
-        """Count the n-grams of the references; one file for each table that metrics need."""
-        tables = unfitted(named_metrics(self.job.metrics).values())
+        """Count units of the references; one file for each table that metrics need."""
+        tables = unfitted(named_metrics(self.job.metrics, self.job.lang).values())
         counted = {key: tables[key][0] for key in targets}
         evaluator = self.job.evaluator(metrics=counted)
         rows = 0
@@ -197,12 +196,12 @@ class Worker:
             valid = [row.refs for row in part if isinstance(row, Record)]
             texts = evaluator.prepare(Segments.from_rows({}, valid))
             for metric in counted.values():
-                metric.fit(metric.reads.batches(texts))
+                metric.fit(metric.fit_reads.batches(texts))
             rows += len(part)
             progress(len(part))
         for key, metric in counted.items():
             with atomic_upload(targets[key]) as path:
-                (metric.counts or Frequencies(metric.max_order)).save(path)
+                (metric.counts or metric.no_counts()).save(path)
         return {"rows": rows}
 
 

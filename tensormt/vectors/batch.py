@@ -48,6 +48,10 @@ class TextVectors:
         self.trees: TreeBatch | None = None
         self._units: dict[str, Units] = {}
 
+    def with_vectors(self, vectors: Tensor) -> TextVectors:
+        """Return the same texts with other vectors of their pieces, float32 [n,D]."""
+        return TextVectors(self.texts, vectors, self.lengths, self.ids, self.words, self.spans)
+
     def with_trees(self, trees: TreeBatch) -> TextVectors:
         """Return the same vectors with the trees of the texts, of which pairs are made.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -119,19 +120,30 @@ class Encoder:
             texts: U texts; white space around them is removed.
             cells: Pieces at a time, with padding; the vectors differ by rounding only.
         """
+        found = self.pieces(texts)
+        rows = torch.split(found.ids.cpu(), found.lengths.tolist())
+        sizes = [row.shape[0] for row in rows]
+        starts = [0, *accumulate(sizes)]
+        vectors = torch.zeros(starts[-1], self.size, device=self.device)
+        for chosen in _parts(sizes, cells):
+            ids, mask = self._padded([rows[k] for k in chosen])
+            output = self._forward(ids, mask).float()
+            place = torch.cat([torch.arange(starts[k], starts[k] + sizes[k]) for k in chosen])
+            vectors[place.to(self.device)] = output[mask]
+        return found.with_vectors(vectors)
+
+    def pieces(self, texts: Sequence[str]) -> TextVectors:
+        """Return what `encode` does without the network: vectors have no dimension.
+
+        Args:
+            texts: U texts; white space around them is removed.
+        """
         texts = [text.strip() for text in texts]
         filled = [number for number, text in enumerate(texts) if text]
         coded = self._tokenize([self._space + texts[number] for number in filled])
         sizes = [len(ids) for ids in coded["input_ids"]]
         lengths = torch.zeros(len(texts), dtype=torch.int64)
         lengths[filled] = torch.tensor(sizes, dtype=torch.int64)
-        starts = (lengths.cumsum(0) - lengths)[filled].tolist()
-        vectors = torch.zeros(sum(sizes), self.size, device=self.device)
-        for chosen in _parts(sizes, cells):
-            ids, mask = self._padded([coded["input_ids"][k] for k in chosen])
-            output = self._forward(ids, mask).float()
-            place = torch.cat([torch.arange(starts[k], starts[k] + sizes[k]) for k in chosen])
-            vectors[place.to(self.device)] = output[mask]
         numbers = [
             [-1 if word is None else word for word in coded.word_ids(k)] for k in range(len(filled))
         ]
@@ -139,7 +151,8 @@ class Encoder:
         spans = _flat(coded["offset_mapping"], 2).sub(shift).clamp_min(0)
         parts = (_flat(coded["input_ids"]), _flat(numbers), spans)
         ids, words, spans = (part.to(self.device) for part in parts)
-        return TextVectors(texts, vectors, lengths.to(self.device), ids, words, spans)
+        none = torch.zeros(len(ids), 0, device=self.device)
+        return TextVectors(texts, none, lengths.to(self.device), ids, words, spans)
 
     def _tokenize(self, texts: list[str]) -> Any:
         if not texts:
@@ -159,12 +172,11 @@ class Encoder:
             )
         return coded
 
-    def _padded(self, rows: list[list[int]]) -> tuple[Tensor, Tensor]:
-        width = max(map(len, rows))
+    def _padded(self, rows: list[Tensor]) -> tuple[Tensor, Tensor]:
         pad = self._tokenizer.pad_token_id or 0
-        ids = torch.tensor([row + [pad] * (width - len(row)) for row in rows])
+        ids = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=pad)
         sizes = torch.tensor([len(row) for row in rows])
-        mask = torch.arange(width) < sizes[:, None]
+        mask = torch.arange(ids.shape[1]) < sizes[:, None]
         return ids.to(self.device), mask.to(self.device)
 
     @torch.no_grad()
@@ -188,8 +200,8 @@ def _flat(rows: Sequence[Sequence[Any]], width: int = 0) -> Tensor:
 
 
 def _parts(sizes: Sequence[int], cells: int) -> Iterator[list[int]]:
-    """Texts of similar length that together have at most so many pieces."""
-    order = sorted(range(len(sizes)), key=sizes.__getitem__)
+    """Texts of similar length that together have at most so many pieces, without blank ones."""
+    order = sorted(filter(sizes.__getitem__, range(len(sizes))), key=sizes.__getitem__)
     low = 0
     while low < len(order):
         high = low + 1

@@ -124,7 +124,7 @@ def test_what_has_no_scale_is_refused():
     assert scored(["queen:chrf+nist"]).segments["queen:chrf+nist"].shape == (4,)
 
 
-@pytest.mark.parametrize("spec", [SPEC, "queen:chrf+stm", "blend"])
+@pytest.mark.parametrize("spec", [SPEC, "queen:chrf+stm", "chrf+hwcm:max_length=1", "blend"])
 def test_chunks_resume_and_processes_change_nothing(spec):
     """Sums kept in a file and scored by another object, as resuming and workers do."""
     whole = scored([spec])

@@ -29,4 +29,4 @@ def test_json(capsys):
     assert found["bleu"]["options"]["max_order"]["default"] == 4
     assert found["bleu"]["scale"] == 100
     assert found["bleu"]["higher_is_better"] is True
-    assert "hwcm" in found["blend"]["mean_of"]
+    assert "rouge" in found["blend"]["mean_of"]

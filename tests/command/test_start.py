@@ -1,4 +1,4 @@
-"""Small jobs on n-grams start without torch, and print what the batched engine prints."""
+"""Small jobs start without torch (defaults, words) and print what the batched engine prints."""
 
 import json
 import subprocess
@@ -17,8 +17,9 @@ if status is None:
     import torch
     from tensormt.metric import Metric
     Metric._plain_statistics = lambda *sides: None
-    from tensormt.ngram import BLEU, ChrF
-    BLEU._plain_statistics = ChrF._plain_statistics = Metric._plain_statistics
+    from tensormt import BLEU, ChrF, ROUGE
+    for metric in (BLEU, ChrF, ROUGE):
+        metric._plain_statistics = Metric._plain_statistics
     status = main(sys.argv[2:])
 else:
     loaded = {"torch", "pyarrow", "scipy.stats", "tqdm"} & set(sys.modules)
@@ -44,17 +45,18 @@ def run(path, folder, arguments):
 
 FULL = ["--docs", "docs.txt", "--documents", "--confidence", "-f", "json"]
 METRICS = ["-m", "bleu", "bleu:max_order=2,lowercase=yes", "chrf", "chrf++", "bleu+chrf"]
-METRICS += ["wer", "cer", "per"]
+METRICS += ["wer", "cer", "per", "rouge", "rouge:variant=2", "blend"]
 
 
 @pytest.mark.parametrize(
     "arguments",
     [
+        ["score", "r.txt", "o.txt", "-i", "h.txt", "o.txt", *FULL],
         ["score", "r.txt", "o.txt", "-i", "h.txt", "o.txt", *METRICS, *FULL],
         ["compare", "r.txt", "-i", "h.txt", "o.txt", *METRICS, "-f", "json"],
         ["compare", "r.txt", "-i", "h.txt", "o.txt", "-m", "chrf", "--paired-ar"],
     ],
-    ids=["score", "compare", "randomization"],
+    ids=["defaults", "score", "compare", "randomization"],
 )
 def test_torch_is_not_imported_and_nothing_changes(files, arguments):
     assert run("engine", files, arguments) == run("plain", files, arguments)

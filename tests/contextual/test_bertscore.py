@@ -2,6 +2,7 @@
 
 import json
 import random
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -118,15 +119,50 @@ def test_idf_counts_all_references_in_parts_too(folder, tmp_path):
     )
     assert np.allclose(whole, parts, atol=1e-6)
     assert whole.tolist() == pytest.approx(tm.score(HYPS, REFS, [spec]).segments[spec], abs=1e-6)
-    (tmp_path / "in.jsonl").write_text('{"hyp": "a", "refs": ["a"]}\n')
-    path = str(tmp_path / "in.jsonl")
-    for refused in (
-        lambda: score_files([path], str(tmp_path / "o"), [spec], hyp="hyp", refs=["refs"]),
-        lambda: TorchScore(make(spec)),
-        lambda: TextReward(make(spec)),
-    ):
+    for refused in (TorchScore, TextReward):
         with pytest.raises(TensorMTError, match="references"):
-            refused()
+            refused(make(spec))
+
+
+def test_counting_needs_no_vectors(folder, monkeypatch):
+    from tensormt.vectors.encoder import Encoder
+
+    spec = f"blend-context:encoder={folder}"
+    expected = tm.score(HYPS, REFS, [spec], parser=Chain(str.split)).segments[spec]
+    forward, encoded = Encoder._forward, []
+
+    def counted(self, ids, mask):
+        encoded.append(int(mask.any(1).sum()))
+        return forward(self, ids, mask)
+
+    monkeypatch.setattr(Encoder, "_forward", counted)
+    found = tm.score(HYPS, REFS, [spec], parser=Chain(str.split)).segments[spec]
+    different = {text for stream in [HYPS, *REFS] for text in stream if text}
+    assert sum(encoded) == len(different)  # each text once
+    assert torch.equal(torch.as_tensor(found), torch.as_tensor(expected))
+
+
+@pytest.mark.parametrize("units", ["pieces", "pairs"])
+def test_idf_counts_the_references_of_all_files(folder, tmp_path, units):
+    spec = f"bertscore:encoder={folder},idf=yes,units={units},matching=one_to_one"
+    hyps, refs = HYPS * 3, [stream * 3 for stream in REFS]
+    refs[0][7] = "a cat and a dog"  # the files are not alike
+    paths = []
+    for number in range(3):
+        part = slice(number * len(HYPS), (number + 1) * len(HYPS))
+        rows = zip(hyps[part], *(stream[part] for stream in refs), strict=True)
+        lines = [json.dumps({"hyp": hyp, "refs": [ref or "" for ref in own]}) for hyp, *own in rows]
+        paths.append(str(tmp_path / f"{number}.jsonl"))
+        Path(paths[-1]).write_text("\n".join(lines), encoding="utf-8")
+    out = tmp_path / "out"
+    found = score_files(paths, str(out), [spec], hyp="hyp", refs=["refs"], workers=1)
+    parser = "default" if units == "pairs" else None
+    expected = tm.score(hyps, refs, [spec], parser=parser).corpus[spec]
+    assert found.corpus[spec] == pytest.approx(float(expected), abs=1e-6)
+    alone = tm.score(hyps[: len(HYPS)], [stream[: len(HYPS)] for stream in refs], [spec], parser)
+    again = score_files(paths, str(out), [spec], hyp="hyp", refs=["refs"], workers=1)
+    assert again.corpus == found.corpus
+    assert found.corpus[spec] != pytest.approx(float(alone.corpus[spec]), abs=1e-6)
 
 
 def test_idf_of_references_that_are_given_once(folder, tmp_path):

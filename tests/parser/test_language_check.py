@@ -117,7 +117,7 @@ def test_the_commands_name_their_options(tmp_path, capsys):
     for words in (["score", path, "-i", path, "-m", "stm"], ["parse", path]):
         assert main([*map(str, words), "-q"]) == 2
         assert "(--lang, --parser, --no-language-check)" in capsys.readouterr().err
-    assert main(["score", str(path), "-i", str(path), "--lang", "zh", "-q"]) == 2
+    assert main(["score", str(path), "-i", str(path), "-m", "stm", "--lang", "zh", "-q"]) == 2
     assert "metrics without trees such as bleu and chrf" in capsys.readouterr().err
     forced = ["parse", str(path), "-q", "--no-language-check"]
     assert main(forced) == 0

@@ -142,8 +142,8 @@ def test_batches_with_relations_can_be_cut_and_joined(folder):
 
 def test_signatures_have_no_head_rules(folder):
     source = tree_source(Parser.load(folder, lang="de"))
-    found = tm.score(TEXT[:1], [TEXT[:1]], ["hwcm", "blend"], source)
-    for name in ("hwcm", "blend"):
+    found = tm.score(TEXT[:1], [TEXT[:1]], ["hwcm", "chrf+hwcm"], source)
+    for name in ("hwcm", "chrf+hwcm"):
         assert "rules" not in found.signatures[name]
         assert ":de+split:400" in found.signatures[name]
         assert found.corpus[name] == pytest.approx(1)

@@ -28,3 +28,16 @@ def test_saved_frequencies_are_taken(tmp_path):
     streams = [[(row["references"] + [""])[k] for row in some] for k in range(2)]
     expected = tm.score([row["hypothesis"] for row in some], streams, [metric]).segments["nist"]
     assert [row["nist"] for row in scores(other, ["nist"])] == expected.tolist()
+
+
+def test_the_language_sets_the_tokens_that_are_counted(tmp_path):
+    import tensormt as tm
+
+    hyps, refs = ["他喜欢吃苹果。", "我们去公园。"], ["他爱吃苹果。", "我们今天去公园。"]
+    some = [{"hyp": h, "refs": [r]} for h, r in zip(hyps, refs, strict=True)]
+    path = write_jsonl(tmp_path / "rows.jsonl", some)
+    columns = {"hyp": "hyp", "refs": ["refs"], "workers": 1, "lang": "zh"}
+    found = score_files([path], tmp_path / "out", ["nist"], **columns)
+    expected = tm.score(hyps, [refs], ["nist"], lang="zh").corpus["nist"]
+    assert abs(found.corpus["nist"] - float(expected)) < 1e-12
+    assert expected > 1

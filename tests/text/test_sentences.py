@@ -1,7 +1,7 @@
 """text: sentences, Penn tokens, long sentences, and input that nobody expects."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from nltk.tokenize.destructive import NLTKWordTokenizer
 
@@ -136,6 +136,8 @@ def test_segments_keep_their_place():
     assert len(whole.tokens) == 1
 
 
+@example('He said "no. "', True)
+@example("He said no. ”", False)
 @settings(max_examples=300)
 @given(
     st.lists(
