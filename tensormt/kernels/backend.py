@@ -24,9 +24,9 @@ from torch import Tensor
 Array = NDArray[Any]
 
 
-def on_cpu(tensor: Any) -> bool:
-    """True if a tensor is on a CPU, or an array: it can be read without a synchronisation."""
-    return not isinstance(tensor, Tensor) or tensor.device.type == "cpu"
+def on_cpu(tensor: Tensor) -> bool:
+    """True if the tensor is on a CPU: its values can be read without a synchronisation."""
+    return tensor.device.type == "cpu"
 
 
 def is_readable(tensor: Tensor) -> bool:
@@ -107,6 +107,12 @@ def as_array(tensor: Tensor) -> Any:
     time. Code that uses operators and indexing alone serves both.
     """
     return tensor.numpy() if _uses_numpy(tensor) else tensor
+
+
+def host_array(tensor: Tensor) -> Array:
+    """Return a tensor as a numpy array; the values of another device are copied."""
+    array: Array = tensor.cpu().numpy()
+    return array
 
 
 def array_module(values: Any) -> Any:
@@ -235,11 +241,8 @@ def transpose(values: Tensor) -> Tensor:
     return values.transpose(-1, -2).contiguous()
 
 
-def largest(values: Any, bound: int | None = None) -> int:
-    """Return the largest value of a tensor, or of an array that `as_array` returned.
-
-    On devices on which reading waits, return a bound, where one is known.
-    """
+def largest(values: Tensor, bound: int | None = None) -> int:
+    """Return the largest value; a bound, where one is known, on devices on which reading waits."""
     return int(values.max()) if bound is None or on_cpu(values) else bound
 
 

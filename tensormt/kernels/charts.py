@@ -31,11 +31,12 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from tensormt.errors import TensorMTWarning
-from tensormt.kernels.backend import array_module, as_array, has_triton, indices, largest
+from tensormt.kernels.backend import Array, has_triton, host_array
 
 Algebra = Callable[[Tensor], tuple[Tensor, Any]]
 
@@ -147,47 +148,55 @@ def best_trees(scores: Tensor, lengths: Tensor, kernel: bool = True) -> Tensor:
 
 
 def _best_trees(scores: Tensor, lengths: Tensor) -> Tensor:
-    """`best_trees` by torch.
+    """`best_trees` by torch, and by numpy from the filled chart on.
 
-    One host synchronisation for each depth of a tree.
+    Going down takes many steps on few spans, of which numpy does each in a third of torch's time:
+    on another device one table is copied to the host, and the trees back.
     """
-    rows, posts = scores.shape[:2]
     cells = scores.permute(1, 2, 0)
     # of many sentences, the cells of one span side by side
-    chart, _ = climb(cells.contiguous() if rows >= _ROWS else cells, best)
-    slots = max(2 * (posts - 1) - 1, 1)
-    found = torch.zeros(3, rows * slots, dtype=torch.int64, device=scores.device)
-    words = torch.arange(posts, device=scores.device)
-    by_start, by_end = as_array(chart.by_start), as_array(chart.by_end)
-    places, words, width = as_array(found), as_array(words), as_array(lengths)
-    xp = array_module(width)
-    row = indices(width > 0)
-    width = width[row]
-    start = slot = above = width * 0
-    while True:
-        for number, own in enumerate((start, width, above)):
-            places[number][row * slots + slot] = own
-        spans = indices(width > 1)
-        if not spans.shape[0]:
-            return found.view(3, rows, slots)
-        row, start, width, slot = (own[spans] for own in (row, start, width, slot))
-        cut = _cuts(by_start, by_end, row, start, width, words[1 : largest(width, posts)])
-        above, row = xp.concatenate((slot, slot)), xp.concatenate((row, row))
-        start, width = xp.concatenate((start, start + cut)), xp.concatenate((cut, width - cut))
-        slot = xp.concatenate((slot + 1, slot + 2 * cut))
+    chart, _ = climb(cells.contiguous() if len(scores) >= _ROWS else cells, best)
+    found = _descend(host_array(chart.by_start), host_array(lengths))
+    return torch.from_numpy(found).to(scores.device)
 
 
-def _cuts(by_start: Any, by_end: Any, row: Any, start: Any, width: Any, part: Any) -> Any:
-    """The number of words on the left of the best split, the first of equal ones, of spans [n].
+def _descend(chart: Array, lengths: Array) -> Array:
+    """Find the spans of the best trees from the whole sentences down.
 
-    All arrays as `as_array` returns them: the cells of a chart, [T+1,T+1,B]; sentence, start and
-    width of the spans, [n]; every number of words that a part of the widest span may have, [K].
+    Args:
+        chart: Scores of the best trees over spans by start and width, float [T+1,T+1,B].
+        lengths: Lengths of sentences, int64 [B].
+
+    Returns:
+        As `best_trees`, int64 [3,B,2T−1].
     """
-    xp, posts = array_module(row), by_start.shape[0]
-    row, end, width = row[:, None], (start + width)[:, None], width[:, None]
-    behind = xp.clip(posts - width + part, None, posts - 1)
-    pairs = by_start[start[:, None], part, row] + by_end[end, behind, row]
-    return xp.where(part < width, pairs, -xp.inf).argmax(1) + 1
+    posts, _, rows = chart.shape
+    found = np.zeros((3, rows, max(2 * (posts - 1) - 1, 1)), np.int64)
+    row = np.flatnonzero(lengths)
+    width = lengths[row]
+    start = slot = above = np.zeros_like(row)
+    while True:
+        for table, own in zip(found, (start, width, above), strict=True):
+            table[row, slot] = own
+        spans = np.flatnonzero(width > 1)
+        if not len(spans):
+            return found
+        row, start, width, slot = row[spans], start[spans], width[spans], slot[spans]
+        cut = _cuts(chart, row, start, width)
+        row, above = np.concatenate((row, row)), np.concatenate((slot, slot))
+        start, width = np.concatenate((start, start + cut)), np.concatenate((cut, width - cut))
+        slot = np.concatenate((slot + 1, slot + 2 * cut))
+
+
+def _cuts(chart: Array, row: Array, start: Array, width: Array) -> Array:
+    """The number of words on the left of the best split, the first of equal ones, of spans [n]."""
+    left = np.arange(1, width.max())
+    row, start, right = row[:, None], start[:, None], width[:, None] - left
+    inside = right > 0
+    ends = np.minimum(start + left, chart.shape[0] - 1)
+    pairs = chart[start, left, row] + chart[ends, np.maximum(right, 0), row]
+    cuts: Array = np.where(inside, pairs, -np.inf).argmax(1) + 1
+    return cuts
 
 
 def marginals(scores: Tensor, lengths: Tensor, kernel: bool = True) -> Tensor:

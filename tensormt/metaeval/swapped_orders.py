@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 import torch
 from torch import Tensor
 
+from tensormt.kernels.backend import at_a_time
 from tensormt.kernels.kendall import dense
 from tensormt.metaeval.correlation import ranks
 from tensormt.metaeval.pairs import FORMULAS, PairCounts
@@ -27,6 +28,8 @@ from tensormt.metaeval.pairs import FORMULAS, PairCounts
 CELLS = 1 << 22
 # Number of items from which a matrix is computed in blocks of columns.
 _SPLIT = 512
+# Number of swaps whose tables fit into a CPU's cache.
+_PART = 1 << 16
 # Statistics of this module.
 STATISTICS = ("spearman", *FORMULAS)
 # Swaps bool [R,G,N] -> the statistic of both metrics, float64 [R] each.
@@ -67,20 +70,21 @@ def swapped_statistic(
     if statistic == "spearman":
         centred = _centred_ranks(human, present)
 
-        def both(swap: Tensor) -> tuple[Tensor, Tensor]:
-            first, second = (_rho(centred, order, present, taken) for taken in (swap, ~swap))
-            return first.nanmean(dim=-1), second.nanmean(dim=-1)
+        def rho(taken: Tensor) -> Tensor:
+            return _rho(centred, order, present, taken).nanmean(dim=-1)
 
-        return both
+        return lambda swap: (_in_parts(rho, swap), _in_parts(rho, ~swap))
     people = dense(human, present)
     # The same behind the human order.
     joint = dense(torch.cat([people, people], dim=-1) * twice.shape[-1] + order, twice)
     by_human = _tied(_times(people[None], present))
 
+    def tied_pairs(taken: Tensor) -> Tensor:
+        tables = (_times(_chosen(numbers, taken), present) for numbers in (order, joint))
+        return torch.stack([*map(_tied, tables)], dim=1)
+
     def value(total: Tensor, taken: Tensor) -> Tensor:
-        by_metric, both = (
-            _tied(_times(_chosen(numbers, taken), present)) for numbers in (order, joint)
-        )
+        by_metric, both = _in_parts(tied_pairs, taken).unbind(1)
         counts = _pair_counts(total / 2, present.sum(dim=-1), by_human, by_metric, both)
         if pooled:
             return FORMULAS[statistic](counts.pooled())
@@ -91,6 +95,13 @@ def swapped_statistic(
         return value(first, swap), value(second, ~swap)
 
     return of_swaps
+
+
+def _in_parts(function: Callable[[Tensor], Tensor], swap: Tensor) -> Tensor:
+    """Compute a function of swaps [R,G,N] for some permutations at a time."""
+    cells = max(swap.shape[1] * swap.shape[2], 1)
+    rows = at_a_time(swap, max(1, _PART // cells), 64 * cells)
+    return torch.cat([function(part) for part in torch.split(swap, rows)])
 
 
 def _centred_ranks(human: Tensor, present: Tensor) -> Tensor:

@@ -89,7 +89,7 @@ def test_charts_stay_on_the_device():
         found = [marginals(*there, kernel=False)]
         assert not cuda.syncs
         found.append(best_trees(*there, kernel=False))
-    assert sum(cuda.syncs.values()) <= 1 + 7  # one for each depth
+        assert sum(cuda.syncs.values()) == 2  # the chart and the lengths are read
     assert all(isinstance(tensor, DeviceTensor) for tensor in found)
     assert torch.equal(to_host(found[0]), marginals(scores, lengths))
     assert torch.equal(to_host(found[1]), best_trees(scores, lengths))
