@@ -48,7 +48,10 @@ def flatten(weights: list[Tensor]) -> None:
 
 @contextmanager
 def full_precision() -> Iterator[None]:
-    """Use all bits of float32 in products and LSTMs, whatever the process allows elsewhere."""
+    """Use all bits of float32 in products and LSTMs, whatever the process allows elsewhere.
+
+    That is TF32, and the bfloat16 or float16 of a `torch.autocast` around the call.
+    """
     cudnn: Any = torch.backends.cudnn
     matmul: Any = torch.backends.cuda.matmul
     # torch 2.9 and later have a setting for each operation, earlier ones one for all of cuDNN
@@ -65,9 +68,14 @@ def full_precision() -> Iterator[None]:
         products = "highest"
     torch.set_float32_matmul_precision("highest")  # sets the newer one too
     setattr(owner, name, precise)
+    mixed = [kind for kind in ("cpu", "cuda") if torch.is_autocast_enabled(kind)]
+    for kind in mixed:
+        torch.set_autocast_enabled(kind, False)
     try:
         yield
     finally:
+        for kind in mixed:
+            torch.set_autocast_enabled(kind, True)
         torch.set_float32_matmul_precision(products)
         for owner, name, value in kept:
             setattr(owner, name, value)

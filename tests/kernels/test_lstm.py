@@ -89,3 +89,12 @@ def test_full_precision_and_back(allowed):
     finally:
         torch.set_float32_matmul_precision(before)
         matmul.fp32_precision = kept
+
+
+def test_a_mixed_precision_context_around_the_call():
+    left, right = torch.randn(2, 3, 3).unbind(0)
+    with torch.autocast("cpu", torch.bfloat16):
+        with full_precision():
+            assert torch.equal(left @ right, torch.mm(left, right))
+            assert (left @ right).dtype == torch.float32
+        assert (left @ right).dtype == torch.bfloat16

@@ -92,6 +92,17 @@ def test_trees_are_supars_own(parser, monkeypatch, mbr):
     assert ours.to_brackets() == [as_ours(tree) for tree in theirs]
 
 
+@pytest.mark.parametrize("options", [{}, {"mbr": True}, {"lang": "de"}])
+def test_trees_in_a_mixed_precision_context(options):
+    """A reward may be computed inside torch.autocast."""
+    own = Parser.load("default", **options)
+    expected = own.parse(SENTENCES).nodes
+    with torch.autocast("cpu", torch.bfloat16):
+        found = own.parse(SENTENCES).nodes
+    assert torch.equal(found.parent, expected.parent)
+    assert torch.equal(found.label, expected.label)
+
+
 def test_every_word_has_a_tag_and_every_tag_a_word(parser):
     trees = parser.parse(SENTENCES)
     leaf = trees.nodes.arity == 0
