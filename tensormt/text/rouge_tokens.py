@@ -9,9 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
-from typing import Any
 
-from tensormt.text.nltk_import import import_nltk
+from tensormt.text.nltk_import import porter_stemmer
 from tensormt.text.sentences import split_text
 
 SENTENCE_END = "\n"  # a token of its own behind every sentence
@@ -48,9 +47,4 @@ def stem(word: str) -> str:
     return _stemmer().stem(word) if len(word) > 3 else word
 
 
-@cache
-def _stemmer() -> Any:
-    import_nltk()
-    from nltk.stem.porter import PorterStemmer
-
-    return PorterStemmer()
+_stemmer = cache(porter_stemmer)

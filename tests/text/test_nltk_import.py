@@ -4,6 +4,8 @@ import math
 import subprocess
 import sys
 
+import pytest
+
 PROGRAM = """
 import importlib, sys
 {before}
@@ -50,6 +52,8 @@ def test_without_nltk_nothing_stays_behind():
     """The stand-in for scipy.stats goes even where nltk is not installed."""
     program = """
 import sys
+
+import pytest
 sys.modules["nltk.metrics"] = None
 from tensormt.errors import TensorMTError
 from tensormt.text.nltk_import import import_nltk
@@ -60,3 +64,35 @@ except TensorMTError:
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("False\n", "")
+
+
+STEMS = """
+import sys, threading
+{before}
+from tensormt.text.rouge_tokens import stem
+found = [stem(word) for word in ("relational", "ties", "the", "hopping")]
+loaded = "nltk" in sys.modules, "nltk.corpus" in sys.modules
+import nltk
+from nltk.stem.porter import PorterStemmer
+assert found == [PorterStemmer().stem(word) for word in ("relational", "ties", "the", "hopping")]
+assert nltk.word_tokenize and nltk.stem.PorterStemmer is PorterStemmer
+print(*loaded)
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "whole"),
+    [
+        ("", False),
+        ("import nltk", True),
+        # a thread that could see half of nltk
+        ("threading.Thread(target=threading.Event().wait, daemon=True).start()", True),
+        # another version of nltk
+        ("from tensormt.text import nltk_import; nltk_import.ModuleType = lambda name: None", True),
+    ],
+)
+def test_stems_need_no_other_module_of_nltk(before, whole):
+    command = [sys.executable, "-c", STEMS.format(before=before)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.stderr == ""
+    assert done.stdout.split() == [str(whole)] * 2
