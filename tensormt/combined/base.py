@@ -55,6 +55,11 @@ class CombinedMetric(Metric[Any]):
         """Whether a member does."""
         return any(metric.penalizes_short_output for metric in self.metrics)
 
+    @property
+    def needs_fit(self) -> bool:
+        """True if a member needs the references of the test set first."""
+        return any(metric.needs_fit for metric in self.metrics)
+
     def unfitted(self) -> list[Any]:
         """Return the members that need counts of the test set and have none."""
         return [own for metric in self.metrics for own in metric.unfitted()]

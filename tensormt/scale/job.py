@@ -121,6 +121,11 @@ class Job:
                 raise TensorMTError(
                     f"{name} compares with the source text: name its column", options="src"
                 )
+            if metric.needs_fit and not metric.unfitted():  # a metric of another package
+                raise TensorMTError(
+                    f"{name} needs all references at once, which are counted over the rows of "
+                    "files for metrics with `unfitted` alone: score one file with tensormt score"
+                )
         options = TreeOptions(self.parser, self.trusted, self.cache)
         return Evaluator(named, TreesAsText() if self.trees else options, self.device, self.lang)
 

@@ -81,8 +81,8 @@ class TorchScore(Base):
         self.scale = self.metric.scale
         # collections merge the states of metrics with equal states: unique names prevent this
         self._name = re.sub(r"\W+", "_", self.metric.signature.rpartition("|")[0])
-        self._keeps = self.metric.needs_fit
-        if self._keeps and self.metric.reads.uses_encoder:
+        self._keeps = bool(self.metric.unfitted()) and not self.metric.reads.uses_encoder
+        if self.metric.needs_fit and not self._keeps:
             raise TensorMTError(
                 f"{self.metric.name} weights units by all references, which come batch by batch "
                 "here: pass all references as fit_on, or set idf=no"

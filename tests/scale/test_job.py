@@ -9,6 +9,7 @@ from tensormt.data.row_columns import Columns
 from tensormt.data.shards import Shard
 from tensormt.errors import TensorMTError
 from tensormt.scale.job import Job, unfitted
+from tensormt.train.torchmetrics_wrapper import TorchScore
 
 JOB = Job("out", ("bleu", "bm"), Columns("mt", ("a", "b"), "doc", "key"), "jsonl")
 
@@ -51,3 +52,28 @@ def test_invalid_options(change, message):
 def test_metrics_that_need_counts_share_tables():
     found = unfitted([tm.NIST(), tm.BLEU(), tm.NM()])
     assert sorted(metric.name for some in found.values() for metric in some) == ["NIST", "NM"]
+
+
+class Rare(tm.BLEU):
+    """A metric of another package that counts references in a way of its own."""
+
+    name = "Rare"
+    fitted = False
+
+    @property
+    def needs_fit(self):
+        return not self.fitted
+
+    def _fit(self, refs):
+        self.fitted = True
+
+
+def test_a_metric_that_is_fitted_in_a_way_of_its_own(tmp_path):
+    """One file can be scored, also in a mean; shards are refused, and so are torchmetrics."""
+    for metric in (Rare(), tm.Mean([Rare(), tm.ChrF()])):
+        text = ["the dog ran home"]
+        assert float(tm.score(text, [text], [metric]).corpus[metric.label]) > 0
+        with pytest.raises(TensorMTError, match="needs all references at once"):
+            Job(str(tmp_path), ("bleu",)).evaluator(metrics={"rare": metric})
+        with pytest.raises(TensorMTError, match="pass all references as fit_on"):
+            TorchScore(metric)
