@@ -4,7 +4,8 @@
 - Outputs and references in different Unicode normal forms (é as one character or as two), which do
   not match.
 - Segments without a source text, where a metric reads it.
-- References in a script without blanks between words, where a metric cuts words at blanks.
+- References in a script without blanks between words, where a metric cuts words at blanks, or in
+  a script of which ROUGE's own tokeniser reads nothing.
 - Text that seems to be tokenised already: most lines end in a period with a space before it, as
   sacrebleu looks for it.
 """
@@ -14,7 +15,7 @@ from __future__ import annotations
 import unicodedata
 import warnings
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +33,8 @@ _FORMS = 0.05  # difference between the shares of texts that are not in NFC
 _FEW = 3  # lines below which nothing is said
 _LOOKED_AT = 200  # references whose script is looked at
 _WITHOUT_BLANKS = frozenset({"CJK", "THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN"})
-_AT_BLANKS = frozenset({"13a", "intl", "rouge"})  # tokenisers that cut words at blanks
+_AT_BLANKS = frozenset({"13a", "intl", "blanks"})  # tokenisers that cut words at blanks
+_ASCII = frozenset({"rouge"})  # tokenisers that read a-z and digits alone
 
 
 class TextWarnings:
@@ -47,11 +49,14 @@ class TextWarnings:
             name for name, metric in metrics.items() if not metric.penalizes_short_output
         ]
         self._tokenizes = any(getattr(m, "tokenize", None) != "none" for m in metrics.values())
-        self._at_blanks = [
-            name
-            for name, metric in metrics.items()
-            if any(getattr(m, "tokenize", None) in _AT_BLANKS for m in _members(metric))
-        ]
+        self._at_blanks, self._ascii = (
+            [
+                name
+                for name, metric in metrics.items()
+                if any(getattr(m, "tokenize", None) in kinds for m in _members(metric))
+            ]
+            for kinds in (_AT_BLANKS, _ASCII)
+        )
         self._scripts: Counter[str] = Counter()  # of references, the one of most of their letters
         self._sourced = [name for name, m in metrics.items() if m.reads.uses_sources]
         self._segments = self._no_source = 0
@@ -68,7 +73,7 @@ class TextWarnings:
         self._references += len(references)
         self._decomposed += _decomposed(lines)
         self._decomposed_references += _decomposed(references)
-        if self._at_blanks:
+        if self._at_blanks or self._ascii:
             looked = islice(references, max(_LOOKED_AT - self._scripts.total(), 0))
             self._scripts.update(map(_script, looked))
         if self._unpenalized:
@@ -76,6 +81,12 @@ class TextWarnings:
         if self._sourced:
             self._segments += len(segments)
             self._no_source += sum(not (text or "").strip() for text in segments.sources or ())
+
+    def _mostly(self, scripts: Collection[str]) -> str:
+        """The scripts among these of references, if most references are in them."""
+        found = [name for name in scripts if self._scripts[name]]
+        most = 2 * sum(self._scripts[name] for name in found) > self._scripts.total()
+        return ", ".join(sorted(found)) if most else ""
 
     def warn(self) -> None:
         """Warn of what was found."""
@@ -86,16 +97,20 @@ class TextWarnings:
                 "a metric such as BLEU beside it (STM, HWCM and DSTM also have balance=f1)",
                 stacklevel=3,
             )
-        found = {name: self._scripts[name] for name in _WITHOUT_BLANKS & self._scripts.keys()}
-        if 2 * sum(found.values()) > self._scripts.total():
+        if self._at_blanks and (found := self._mostly(_WITHOUT_BLANKS)):
             warnings.warn(
                 TensorMTWarning(
-                    f"references are in a script without blanks between words "
-                    f"({', '.join(sorted(found))}), but {', '.join(self._at_blanks)} cut words at "
-                    "blanks, so that a sentence is one word: set the language (zh, ja), or "
-                    "tokenize=char, or take chrf",
+                    f"references are in a script without blanks between words ({found}), but "
+                    f"{', '.join(self._at_blanks)} cut words at blanks, so that a sentence is one "
+                    "word: set the language (zh, ja), or tokenize=char, or take chrf",
                     options="lang",
                 ),
+                stacklevel=3,
+            )
+        if self._ascii and (found := self._mostly(self._scripts.keys() - {"LATIN", ""})):
+            warnings.warn(
+                f"references are in a script ({found}) of which {', '.join(self._ascii)} reads "
+                "nothing: the tokeniser of rouge-score keeps a-z and digits; set tokenize=13a",
                 stacklevel=3,
             )
         if self._no_source:
@@ -123,14 +138,14 @@ class TextWarnings:
             )
 
 
-def _decomposed(texts: list[str]) -> int:
-    """How many texts are not in Unicode's normal form NFC."""
-    return sum(not (t.isascii() or unicodedata.is_normalized("NFC", t)) for t in texts)
-
-
 def _members(metric: Metric[Any]) -> list[Any]:
     """The members of a mean or another combined metric, else the metric itself."""
     return [own for part in getattr(metric, "metrics", []) for own in _members(part)] or [metric]
+
+
+def _decomposed(texts: list[str]) -> int:
+    """How many texts are not in Unicode's normal form NFC."""
+    return sum(not (t.isascii() or unicodedata.is_normalized("NFC", t)) for t in texts)
 
 
 def _script(text: str) -> str:

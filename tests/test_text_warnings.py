@@ -67,7 +67,7 @@ def test_normal_forms_that_do_not_match():
 ZH = ["我们今天去公园散步。", "他喜欢吃苹果。", "BBC 的新闻。"]
 
 
-@pytest.mark.parametrize("metric", ["bleu", "blend", "rouge", "queen:chrf+bleu", "bleu+stm"])
+@pytest.mark.parametrize("metric", ["bleu", "blend", "wer", "queen:chrf+bleu", "bleu+stm"])
 def test_words_that_no_blank_separates(metric):
     lines = [ZH] * 3 if metric.startswith("queen") else [ZH]
     with warnings.catch_warnings(record=True) as found:
@@ -91,6 +91,16 @@ def test_scripts_that_need_no_other_tokeniser():
         (["bleu"], ["12 + 30", "…", "7"]),
     ):
         assert warned(refs, metrics, refs) == [], (metrics, refs)
+
+
+def test_scripts_of_which_rouge_reads_nothing():
+    russian = ["Кошка сидит на ковре.", "Мы идём в парк.", "BBC"]
+    for refs, script in ((russian, "CYRILLIC"), (ZH, "CJK")):
+        for metric in ("rouge", "rouge:variant=2", "rouge+chrf"):
+            [message] = warned(refs, [metric], refs)
+            assert message.startswith(f"references are in a script ({script}) of which {metric} ")
+        assert warned(refs, ["rouge:tokenize=char", "chrf"], refs) == []
+    assert warned(["Schöne Grüße", "Ça va"], ["rouge"], ["Schöne Grüße", "Ça va"]) == []
 
 
 def test_a_chinese_file_without_its_language(tmp_path, capsys):
