@@ -44,9 +44,9 @@ class PaddedUnits:
             all these are m units.
         counts: Counts of the references, by which units are weighted; None: all weights are 1.
 
-    Attributes, each `Parts`: `scale` float32; `weight` float64, 0 for special
-    symbols and padding; `counted` bool, False for these; `head` int64, the place of the head of
-    pairs, else None; `value` float32, zeros, in which the best cosines are collected.
+    Attributes, each `Parts`: `scale` float32; `weight` float64, 0 for special symbols and padding;
+    `counted` bool, False for these; `head` int64, the place of the head of pairs, else None;
+    `value` float32, zeros, in which the best cosines are collected.
     """
 
     def __init__(

@@ -52,8 +52,6 @@ def test_without_nltk_nothing_stays_behind():
     """The stand-in for scipy.stats goes even where nltk is not installed."""
     program = """
 import sys
-
-import pytest
 sys.modules["nltk.metrics"] = None
 from tensormt.errors import TensorMTError
 from tensormt.text.nltk_import import import_nltk
