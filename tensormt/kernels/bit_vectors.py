@@ -12,6 +12,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import groupby
 from typing import Any, NamedTuple
 
 import torch
@@ -72,26 +73,34 @@ def active_of(sizes: list[int]) -> list[int]:
     return [len(sizes) - bisect_right(rising, step) for step in range(sizes[0] if sizes else 0)]
 
 
-def steps_of(active: Sequence[int], words: int, size: int) -> list[slice]:
-    """Return for each step the integers that it computes, of W·p: all pairs of one integer a row.
+def runs_of(active: Sequence[int], words: int, size: int) -> list[tuple[slice, slice]]:
+    """Return the steps, in runs, and the integers that each step of a run computes, of W·p.
 
     Args:
-        active: Pairs of each row: the first so many; only heeded for a single integer.
+        active: Pairs of each row: the first so many. All pairs of several integers a row are
+            computed to the last row.
         words: Integers of a pattern, W.
         size: Pairs, p.
 
-    >>> steps_of([2, 1], 1, 2)
-    [slice(None, 2, None), slice(None, 1, None)]
-    >>> steps_of([2, 1], 2, 2)
-    [slice(0, 2, None), slice(0, 4, None), slice(2, 4, None)]
+    >>> runs_of([2, 2, 1], 1, 2)
+    [(slice(0, 2, None), slice(0, 2, None)), (slice(2, 3, None), slice(0, 1, None))]
+    >>> runs_of([2, 1], 2, 2)[1]
+    (slice(1, 2, None), slice(0, 4, None))
     """
-    rows = len(active)
+    rows, found = len(active), list[tuple[slice, slice]]()
     if words == 1:
-        return [slice(left) for left in active]
-    return [
-        slice(max(step - rows + 1, 0) * size, min(step + 1, words) * size)
-        for step in range(_steps(rows, words))
-    ]
+        bounds = [(0, left) for left in active]
+    else:
+        bounds = [
+            (max(step - rows + 1, 0) * size, min(step + 1, words) * size)
+            for step in range(_steps(rows, words))
+        ]
+    first = 0
+    for (low, high), own in groupby(bounds):
+        past = first + len([*own])
+        found.append((slice(first, past), slice(low, high)))
+        first = past
+    return found
 
 
 def parts(text: Sequences, pattern: Sequences, cells: int = CELLS) -> Iterator[Part]:

@@ -13,13 +13,14 @@ The same program keeps, if asked, the bits from which the edits are read backwar
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from tensormt.kernels.backend import array_module, as_array
-from tensormt.kernels.bit_vectors import CELLS, Part, parts, popcount, steps_of
+from tensormt.kernels.bit_vectors import CELLS, Part, parts, popcount, runs_of
 from tensormt.kernels.edit_path import read_back
 from tensormt.kernels.ngram_overlap import Sequences
 
@@ -143,63 +144,69 @@ def advance(
     Returns:
         above and below after the last word of each pair; not with `states`.
     """
-    (_, words, size), rows = matches.shape, len(active)
-    several, flat = words > 1, [part.flatten(-2) for part in (matches, above, below)]
-    bits, high, low = map(as_array, flat)  # one axis: numpy is three times as fast on it
+    (_, words, size), several = matches.shape, matches.shape[1] > 1
+    # one axis for all integers: numpy is three times as fast on it
+    bits, high, low = (as_array(own.flatten(-2)) for own in (matches, above, below))
     module, history = array_module(bits), None if states is None else as_array(states.flatten(2))
-    both, either, invert = module.bitwise_and, module.bitwise_or, module.bitwise_not
-    ones = as_array(matches.new_ones(words * size))
-    ends = (above.clone(), below.clone()) if several else (above, below)
-    last = [as_array(end) for end in ends]
-    # what goes on to the next integer, 0 or -1: the carry of the sum, and cells that rise or fall
-    # over the row; the first column rises with every word of the text
-    onward = as_array(matches.new_zeros(3, (words + 1) * size if several else 0))
-    onward[1, :size] = -1
-    carry, more, less = onward
-    sign = ones * 63
-    for step, at in enumerate(steps_of(active, words, size)):
-        same = bits[step][at]
-        if history is None:
-            up, down = new_up, new_down = high[at], low[at]
-        else:
-            here, there = history[step], history[step + 1]
-            up, down, new_up, new_down = here[0][at], here[1][at], there[0][at], there[1][at]
-        seed = same & up
-        total = seed + up
+    both, either, differ = module.bitwise_and, module.bitwise_or, module.bitwise_xor
+    add = module.add
+    ends = (above.clone(), below.clone()) if several and history is None else (above, below)
+    last = [as_array(end.view(-1)) for end in ends]
+    ended = _ended(active, words, size) if several and history is None else {}
+    levels = as_array(matches.new_empty(words * size))
+    # cells along a row that do not rise, and those that fall; the same shifted by one place
+    edges, shifted = (as_array(matches.new_empty(2, words * size)) for _ in range(2))
+    # what goes on to the next integer, 0 or -1. The first column rises with every word of the text.
+    # The sum carries exactly where the last cell falls: one bit serves both.
+    onward = as_array(matches.new_zeros(2, (words + 1) * size if several else 0))
+    sign = as_array(matches.new_full((2, words * size if several else 0), 63))
+    for steps, at in runs_of(active, words, size):
+        same, edge, moved = bits[steps, at], edges[:, at], shifted[:, at]
+        flat, fall, flat_on, fall_on = edge[0], edge[1], moved[0], moved[1]
         if several:
-            total -= carry[at]
-        level = total ^ up  # cells equal to the one before both words
-        level |= same
+            carried, by = onward[:, at], sign[:, at]
+            carry, going_on = carried[1], onward[:, at.start + size : at.stop + size]
         if history is None:
-            level |= down
+            up, down, level = high[at], low[at], levels[at]
+            new_up, new_down = up, down
         else:
-            level = either(level, down, out=here[2][at])
-        rising = up | level
-        invert(rising, out=rising)
-        rising |= down
-        falling = up & level
-        one, two = rising + rising, falling + falling  # shifted by one place
-        if several:
-            one -= more[at]
-            two -= less[at]
-            invert(total, out=total)
-            total &= up
-            seed |= total
-            after, by = slice(at.start + size, at.stop + size), sign[at]
-            seed >>= by
-            rising >>= by
-            falling >>= by
-            carry[after], more[after], less[after] = seed, rising, falling
-        else:
-            one |= ones[at]
-        both(one, level, out=new_down)
-        one |= level
-        invert(one, out=one)
-        either(two, one, out=new_up)
-        if several and history is None:  # pairs whose text ends here
-            for word in range(at.start // size, at.stop // size):
-                ended = step - word + 1
-                stop = slice(active[ended] if ended < rows else 0, active[ended - 1])
-                own = slice(word * size + stop.start, word * size + stop.stop)
-                last[0][word, stop], last[1][word, stop] = high[own], low[own]
+            planes = history[steps.start : steps.stop + 1, :, at]
+            new_up, new_down = planes[0][0], planes[0][1]
+        for row in range(len(same)):
+            if history is not None:  # indexing is faster than unpacking
+                up, down, level, after = new_up, new_down, planes[row][2], planes[row + 1]
+                new_up, new_down = after[0], after[1]
+            equal = same[row]
+            both(equal, up, out=level)
+            level += up
+            if several:
+                level -= carry
+            level ^= up
+            level |= equal
+            level |= down  # cells equal to the one before both words
+            either(level, up, out=flat)
+            flat ^= down
+            both(level, up, out=fall)
+            add(edge, edge, out=moved)
+            if several:
+                moved -= carried
+                edge >>= by
+                going_on[:] = edge
+            both(level, flat_on, out=flat)
+            differ(level, flat, out=new_down)
+            flat_on ^= flat
+            either(flat_on, fall_on, out=new_up)
+            for own in ended.get(steps.start + row, ()):
+                last[0][own], last[1][own] = high[own], low[own]
     return ends
+
+
+def _ended(active: Sequence[int], words: int, size: int) -> dict[int, list[slice]]:
+    """Return for each step, of those with any, the integers of pairs whose text ends there."""
+    found: dict[int, list[slice]] = {}
+    for row, (now, later) in enumerate(pairwise([*active, 0])):
+        if later < now:
+            for word in range(words):
+                own = slice(word * size + later, word * size + now)
+                found.setdefault(row + word, []).append(own)
+    return found

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from tensormt.kernels.backend import array_module, as_array, transpose
-from tensormt.kernels.bit_vectors import Part, reverse, single_bit, steps_of
+from tensormt.kernels.bit_vectors import Part, reverse, runs_of, single_bit
 
 MATCH, SUBSTITUTION, INSERTION = 0, 1, 2  # what `Alignment.edits` says of a word of the pattern
 
@@ -83,19 +83,22 @@ def _exits(both: Any, stops: Any, part: Part) -> Any:
     # whether a path has not left a row in the integers behind, 0 or -1
     going_on = as_array(part.text.new_full(((words + 1) * size if several else 0,), -1))
     sign = as_array(part.text.new_full((words * size,), 63))
-    order = enumerate(steps_of(part.active, words, size))
-    for step, at in reversed([*order]):
-        bit = ends[step][at] & inside[at]
-        bit &= -bit
+    for steps, at in reversed(runs_of(part.active, words, size)):
+        here = inside[at]
         if several:
-            open_ = going_on[at.start + size : at.stop + size]
-            bit &= open_
-        found[step][at] = bit
-        new = -bit
-        if several:
-            left = (bit | new) >> sign[at]
-            new |= ~open_
-            going_on[at] = open_ & ~left
-        new ^= bit & bits[step][at]
-        inside[at] = new
+            behind, by = slice(at.start + size, at.stop + size), sign[at]
+        for step in reversed(range(steps.start, steps.stop)):
+            bit = ends[step][at] & here
+            bit &= -bit
+            if several:
+                open_ = going_on[behind]
+                bit &= open_
+            found[step][at] = bit
+            new = -bit
+            if several:
+                left = (bit | new) >> by
+                new |= ~open_
+                going_on[at] = open_ & ~left
+            new ^= bit & bits[step][at]
+            here[:] = new
     return exits

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from tensormt.kernels.backend import as_array, take
-from tensormt.kernels.bit_vectors import CELLS, Part, parts, popcount, steps_of
+from tensormt.kernels.bit_vectors import CELLS, Part, parts, popcount, runs_of
 from tensormt.kernels.ngram_overlap import Sequences
 
 
@@ -62,17 +62,18 @@ def _common(part: Part, keep: Tensor | None = None) -> Tensor:
     kept = None if keep is None else as_array(keep.flatten(1))
     carry = as_array(state.new_zeros((words + 1) * size))  # to the next integer, 0 or -1
     several = words > 1
-    for step, at in enumerate(steps_of(part.active, words, size)):
-        same, own = bits[step][at], cells[at]
-        seed = own & same
-        total = own + seed
-        if several:
-            total -= carry[at]
-            carry[at.start + size : at.stop + size] = (seed | (own & ~total)) >> 63
-        total |= own & ~same
-        cells[at] = total
-        if kept is not None:
-            kept[step][at] = ~total
+    for steps, at in runs_of(part.active, words, size):
+        own, behind = cells[at], slice(at.start + size, at.stop + size)
+        for step, same in enumerate(bits[steps, at], steps.start):
+            seed = own & same
+            total = own + seed
+            if several:
+                total -= carry[at]
+                carry[behind] = (seed | (own & ~total)) >> 63
+            own ^= seed  # its places that are not the same
+            own |= total
+            if kept is not None:
+                kept[step][at] = ~own
     return state
 
 
