@@ -8,6 +8,7 @@ the 5% level after Holm's correction, and the segments that are won, tied and lo
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ComparisonResult", "compare", "compare_systems"]
 
+_SHOWN = 10  # pairs that are named in a note
 TESTS = {"bs": "paired bootstrap", "ar": "approximate randomization"}
 
 
@@ -57,6 +59,7 @@ class ComparisonResult:
         seed: Seed of the random numbers.
         all_pairs: Whether all pairs of systems are compared.
         sacrebleu_p: Whether p-values are computed as in sacrebleu.
+        segments: Number of segments, of which systems may lack some; None: not known.
     """
 
     comparisons: list[Comparison]
@@ -68,6 +71,7 @@ class ComparisonResult:
     seed: int
     all_pairs: bool = False
     sacrebleu_p: bool = False
+    segments: int | None = None
 
     @property
     def name_columns(self) -> int:
@@ -113,7 +117,9 @@ class ComparisonResult:
         ]
 
     def _format(self, metric: str, value: float | None, sign: str = "") -> str:
-        return "" if value is None else format_score(value, self.metrics[metric].digits, sign)
+        if value is None or (sign and math.isnan(value)):
+            return ""
+        return format_score(value, self.metrics[metric].digits, sign)
 
     @property
     def notes(self) -> list[str]:
@@ -123,7 +129,18 @@ class ComparisonResult:
         test = f"{TESTS[self.test]}, {self.samples:,} resamples, seed {self.seed}"
         found = [test + (", p-values as in sacrebleu" if self.sacrebleu_p else "")]
         found.append(f"p (Holm): corrected for {times}; verdict: p (Holm) < {LEVEL:g}")
-        return [*found, *direction_note(self.metrics)]
+        return [*found, *direction_note(self.metrics), *self._shared()]
+
+    def _shared(self) -> list[str]:
+        """Say where two systems share fewer segments than there are."""
+        few = [
+            f"{each.metric}, {each.baseline} and {each.system}: {each.segments:,}"
+            for each in self.comparisons
+            if self.segments is not None and each.segments < self.segments
+        ]
+        most = "; …" if len(few) > _SHOWN else ""
+        head = f"compared on the segments (of {self.segments:,}) for which both have a score: "
+        return [head + "; ".join(few[:_SHOWN]) + most] if few else []
 
     def __repr__(self) -> str:
         table = format_table(self.rows(), "text", self.name_columns)
@@ -192,7 +209,16 @@ def compare_systems(
     }
     metrics = statistics.metrics
     return ComparisonResult(
-        found, scores, metrics, signatures, test, samples, seed, all_pairs, sacrebleu_p
+        found,
+        scores,
+        metrics,
+        signatures,
+        test,
+        samples,
+        seed,
+        all_pairs,
+        sacrebleu_p,
+        len(statistics),
     )
 
 

@@ -162,7 +162,13 @@ class Evaluator:
         Args:
             corpus: The whole test set; it is read once, without hypotheses, if a metric needs it.
             size: Segments at a time.
+
+        Raises:
+            TensorMTError: If stored scores are not as many as the segments.
         """
+        if getattr(corpus, "numbers", range(len(corpus))) == range(len(corpus)):  # not a selection
+            for metric in self._metrics.values():
+                metric.check_size(len(corpus))
         if not any(metric.needs_fit for metric in self._metrics.values()):
             return self
         self._import_engine(corpus)
@@ -250,8 +256,9 @@ class Evaluator:
         chunks = corpus.chunks(size or self.chunk_size, start)
         with closing(self._prepared(chunks)) as prepared:  # ends the thread, also after an error
             for texts in prepared:
-                seen.add(texts.segments)
-                yield texts.segments, self.evaluate(texts.segments, texts)
+                found = self.evaluate(texts.segments, texts)
+                seen.add(texts.segments, found)
+                yield texts.segments, found
         seen.warn()
 
     def _prepared(self, chunks: Iterator[Segments]) -> Generator[PreparedTexts, None, None]:

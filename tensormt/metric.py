@@ -283,6 +283,9 @@ class Metric(ABC, Generic[Batch]):
         """Compute `rows` of this metric and of others with an equal `sharing_key`."""
         return [metric.rows(hyp, refs) for metric in (self, *others)]
 
+    def check_size(self, segments: int) -> None:
+        """Raise unless a corpus of so many segments can be scored; stored scores need their own."""
+
     def documents(
         self, hyp: Batch, refs: Sequence[Batch], ids: Sequence[Hashable]
     ) -> dict[Hashable, float]:

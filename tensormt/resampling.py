@@ -157,11 +157,12 @@ def percentile_interval(scores: np.ndarray, segments: int | None = None) -> tupl
     >>> percentile_interval(np.arange(1000.0), 20)
     (15.0, 984.0)
     """
-    ordered = np.sort(scores)
-    edge = len(scores) // 40
-    if segments is not None:
-        edge = int(len(scores) * _tail(segments))
-    return float(ordered[edge]), float(ordered[len(scores) - edge - 1])
+    ordered = np.sort(scores[~np.isnan(scores)])  # NaN: no drawn segment has a score
+    size = len(ordered)
+    if not size:
+        return math.nan, math.nan
+    edge = size // 40 if segments is None else int(size * _tail(segments))
+    return float(ordered[edge]), float(ordered[size - edge - 1])
 
 
 def _tail(segments: int) -> float:

@@ -8,6 +8,7 @@ results.to_frame()                         # an Arrow table, a row for each segm
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -39,10 +40,23 @@ def format_score(value: float, digits: int, sign: str = "") -> str:
     return f"{value:{sign}.2e}"
 
 
+def lower_is_better(metrics: Mapping[str, Metric[Any]]) -> list[str]:
+    """Return the names of the metrics of which lower scores are better."""
+    return [name for name, metric in metrics.items() if not metric.higher_is_better]
+
+
 def direction_note(metrics: Mapping[str, Metric[Any]]) -> list[str]:
     """Return a line that names the metrics of which lower scores are better, if there are any."""
-    lower = [name for name, metric in metrics.items() if not metric.higher_is_better]
+    return _note(lower_is_better(metrics))
+
+
+def _note(lower: Sequence[str]) -> list[str]:
     return [f"lower is better: {', '.join(lower)}"] if lower else []
+
+
+def column_title(name: str, metric: Metric[Any], form: str) -> str:
+    """Return the title of a metric's column: with an arrow in LaTeX if lower scores are better."""
+    return name if metric.higher_is_better or form != "latex" else f"{name} ↓"
 
 
 @dataclass(frozen=True, repr=False)
@@ -55,6 +69,7 @@ class Result:
         signatures: What reproduces the scores.
         documents: Scores by document and metric, where documents are known.
         digits: Decimal places of the metrics in tables.
+        lower_is_better: Metrics of which lower scores are better.
     """
 
     segments: dict[str, Tensor]
@@ -62,6 +77,7 @@ class Result:
     signatures: dict[str, str]
     documents: dict[str, dict[str, float]] = field(default_factory=dict)
     digits: Mapping[str, int] = field(default_factory=dict)
+    lower_is_better: Sequence[str] = ()
 
     def to_frame(self) -> pa.Table:
         """Return the segment scores as an Arrow table, which pandas and polars take.
@@ -86,10 +102,10 @@ class Result:
         return [["", *self.corpus], ["corpus", *self._row()], *documents]
 
     def __repr__(self) -> str:
-        return format_table(self._rows(), "text")
+        return _text(self._rows(), self.lower_is_better)
 
     def _repr_html_(self) -> str:
-        return html_table(self._rows())
+        return _html(self._rows(), self.lower_is_better)
 
 
 class Results(Mapping[str, Result]):
@@ -130,7 +146,15 @@ class Results(Mapping[str, Result]):
         return [["system", *head], *([name, *result._row()] for name, result in self.items())]
 
     def __repr__(self) -> str:
-        return format_table(self._rows(), "text")
+        return _text(self._rows(), next(iter(self.values())).lower_is_better)
 
     def _repr_html_(self) -> str:
-        return html_table(self._rows())
+        return _html(self._rows(), next(iter(self.values())).lower_is_better)
+
+
+def _text(rows: Sequence[Sequence[str]], lower: Sequence[str]) -> str:
+    return "\n\n".join([format_table(rows, "text"), *_note(lower)])
+
+
+def _html(rows: Sequence[Sequence[str]], lower: Sequence[str]) -> str:
+    return "\n".join([html_table(rows), *(f"<p>{html.escape(line)}</p>" for line in _note(lower))])

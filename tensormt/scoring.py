@@ -17,7 +17,7 @@ from tensormt.options import describe
 from tensormt.parser.tree_source import tree_source
 from tensormt.prepared import PreparedTexts
 from tensormt.registry import DEFAULT_METRICS
-from tensormt.result import Result, Results
+from tensormt.result import Result, Results, lower_is_better
 from tensormt.segments import Segments, reference_streams
 from tensormt.statistics import Totals
 from tensormt.trees.sources import PreparsedTrees, TreesAsText
@@ -140,6 +140,7 @@ def score(
             signatures,
             totals.document_scores(names, system),
             {name: metric.digits for name, metric in names.items()},
+            lower_is_better(names),
         )
         for k, system in enumerate(segments.systems)
     }

@@ -10,6 +10,7 @@ A chunk of a file, a test set with human scores, a batch of rewards and a page o
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -22,6 +23,9 @@ __all__ = ["Segments", "reference_streams"]
 
 Stream = Sequence[str | None]
 
+# letters of scripts without blanks between words: Thai, Lao, Myanmar, Khmer, kana, Chinese
+_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
+
 
 def reference_streams(rows: Sequence[Sequence[str | None]]) -> list[list[str | None]]:
     """Turn references by segment, rows[n][r], into R streams [r][n] of equal length.
@@ -33,6 +37,11 @@ def reference_streams(rows: Sequence[Sequence[str | None]]) -> list[list[str | N
     """
     most = max((len(row) for row in rows), default=1)
     return [[row[k] if k < len(row) else None for row in rows] for k in range(max(most, 1))]
+
+
+def _words(text: str) -> int:
+    """The number of words, and of letters of scripts that put no blanks between words."""
+    return len(text.split()) + (0 if text.isascii() else len(_UNSPACED.findall(text)))
 
 
 def check_sizes(sizes: Mapping[str, int], unit: str = "segments") -> None:
@@ -243,11 +252,9 @@ class Segments:
 
     def short_outputs(self) -> int:
         """Count outputs that are blank or have less than half the words of every reference."""
-        shortest = [
-            min((len(ref.split()) for ref in row), default=0) for row in self.reference_rows()
-        ]
+        shortest = [min(map(_words, row), default=0) for row in self.reference_rows()]
         return sum(
-            2 * len(text.split()) < least
+            2 * _words(text) < least
             for lines in self.outputs.values()
             for text, least in zip(lines, shortest, strict=True)
             if text is not None

@@ -48,8 +48,8 @@ _BLOCK = 32  # swaps at a time; a multiple of 32, so that numpy uses all of its 
 class Comparison(NamedTuple):
     """The comparison of a system with a baseline by one metric.
 
-    Scores are over the segments for which both systems have an output. Intervals are 95% bootstrap
-    intervals, None with randomization.
+    Scores are over the segments for which both systems have an output and a score by the metric.
+    Intervals are 95% bootstrap intervals, None with randomization.
 
     Attributes:
         metric: Name of the metric.
@@ -94,7 +94,7 @@ class Comparison(NamedTuple):
 
     @property
     def segments(self) -> int:
-        """Number of segments for which both systems have an output."""
+        """Number of segments for which both systems have a score."""
         return self.wins + self.ties + self.losses
 
 
@@ -131,7 +131,7 @@ def compare(
 
     Args:
         statistics: Statistics of at least two systems. Two systems are compared on the segments
-            for which both have an output.
+            for which both have an output and a score by the metric.
         test: "bs" (paired bootstrap) or "ar" (approximate randomization).
         all_pairs: Compare every system with every other one.
         samples: Number of resamples; None: the rule of `tensormt.resampling.resamples`, which
@@ -168,30 +168,42 @@ def compare(
     ]
     if test == "bs" and resampled is None:
         resampled = bootstrap_scores(statistics, count, seed)
-    tested: dict[str, list[_Tested]] = {name: [] for name in statistics.metrics}
-    for a, b in pairs:
-        own, scores = _of_pair(statistics, a, b), None
-        if test == "bs" and len(own):
-            if len(own) < int(statistics.present[[a, b]].sum(1).max()):
-                scores = bootstrap_scores(own, count, seed)
-            elif resampled is not None:
-                scores = {name: rows[[a, b]] for name, rows in resampled.items()}
-        for name, metric in statistics.metrics.items():
-            both = own.tables[name].astype(np.float64)
-            found = (
-                _randomize(both, metric, count, seed, sacrebleu_p)
-                if scores is None
-                else _bootstrap(both, metric, scores[name], sacrebleu_p)
-            )
-            tested[name].append(found)
-    segment_scores = {name: round_for_ties(statistics.segments(name)) for name in tested}
+    scores = {name: round_for_ties(statistics.segments(name)) for name in statistics.metrics}
+    tested: dict[str, list[_Tested]] = {name: [] for name in scores}
+    for pair in pairs:
+        for metrics in _alike(scores, pair):
+            known = ~np.isnan(scores[metrics[0]][list(pair)])
+            own = statistics.of_metrics(metrics).of_systems(pair)
+            own = own.of_segments(np.flatnonzero(known.all(0)))
+            if not (test == "bs" and len(own)):
+                drawn = None
+            elif resampled is None or len(own) < int(known.sum(1).max()):
+                drawn = bootstrap_scores(own, count, seed)
+            else:
+                drawn = {name: resampled[name][list(pair)] for name in metrics}
+            for name, metric in own.metrics.items():
+                both = own.tables[name].astype(np.float64)
+                found = (
+                    _randomize(both, metric, count, seed, sacrebleu_p)
+                    if drawn is None
+                    else _bootstrap(both, metric, drawn[name], sacrebleu_p)
+                )
+                tested[name].append(found)
     return [
-        _comparison(name, statistics, pair, found, p_holm, segment_scores[name])
+        _comparison(name, statistics, pair, found, p_holm, scores[name])
         for name, results in tested.items()
         for pair, found, p_holm in zip(
             pairs, results, holm([found.p for found in results]), strict=True
         )
     ]
+
+
+def _alike(scores: Mapping[str, np.ndarray], pair: tuple[int, int]) -> list[list[str]]:
+    """Group metrics, by their scores [S,N], that have scores of the same segments of a pair."""
+    groups: dict[bytes, list[str]] = {}
+    for name, table in scores.items():
+        groups.setdefault(np.isnan(table[list(pair)]).tobytes(), []).append(name)
+    return list(groups.values())
 
 
 class _Tested(NamedTuple):
@@ -201,12 +213,6 @@ class _Tested(NamedTuple):
     p: float
     score_interval: tuple[float | None, float | None, float | None, float | None]
     difference_interval: tuple[float | None, float | None]
-
-
-def _of_pair(statistics: Statistics, a: int, b: int) -> Statistics:
-    """Statistics of two systems on the segments for which both have an output."""
-    both = statistics.present[a] & statistics.present[b]
-    return statistics.of_systems([a, b]).of_segments(np.nonzero(both)[0])
 
 
 def _comparison(
@@ -224,7 +230,7 @@ def _comparison(
     verdict = ""
     if p_holm < LEVEL:
         verdict = "better" if better * difference > 0 else "worse"
-    gaps = better * (scores[b] - scores[a])  # NaN where an output is missing
+    gaps = better * (scores[b] - scores[a])  # NaN where an output or a score is missing
     return Comparison(
         name,
         statistics.systems[a],
@@ -269,7 +275,7 @@ def _randomize(
 ) -> _Tested:
     """Compare two systems [2,N,K] by approximate randomization."""
     none = (None, None, None, None)
-    if not tables.shape[1]:  # no segment for which both have an output
+    if not tables.shape[1]:  # no segment for which both have a score
         return _Tested((math.nan, math.nan), 1.0, none, none[:2])
     # Every pair starts from the seed, as every system does in sacrebleu.
     rng = np.random.default_rng(seed)

@@ -85,6 +85,14 @@ class Statistics:
             systems=[self.systems[k] for k in index],
         )
 
+    def of_metrics(self, names: Sequence[str]) -> Statistics:
+        """Return the statistics of some metrics, by their names."""
+        return replace(
+            self,
+            metrics={name: self.metrics[name] for name in names},
+            tables={name: self.tables[name] for name in names},
+        )
+
     def of_segments(self, index: np.ndarray) -> Statistics:
         """Return the statistics of some segments, int64 [n]."""
         documents = self.documents

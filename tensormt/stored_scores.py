@@ -106,6 +106,8 @@ class Scores(Metric[Any]):
         higher_is_better: bool = True,
     ) -> None:
         self.name = string(name, "name")
+        if not self.name:
+            raise TensorMTError("name is empty: give the scores a name, such as 'COMET'")
         self.higher_is_better = boolean(higher_is_better, "higher_is_better")
         given = scores if isinstance(scores, Mapping) else {"": scores}
         self.scores = {str(key): _column(values, self.name) for key, values in given.items()}
@@ -115,7 +117,7 @@ class Scores(Metric[Any]):
         cls,
         path: str | PathLike[str],
         name: str,
-        systems: Sequence[str] = ("",),
+        systems: str | Sequence[str] = ("",),
         *,
         size: int | None = None,
         higher_is_better: bool = True,
@@ -132,7 +134,7 @@ class Scores(Metric[Any]):
         Raises:
             TensorMTError: If the file cannot be read, or lacks scores.
         """
-        known = {system: [system] for system in systems}
+        known = {name: [name] for name in ([systems] if isinstance(systems, str) else systems)}
         found = read_column([str(path)], name, known, size)
         return cls(name, found, higher_is_better)
 
@@ -149,6 +151,16 @@ class Scores(Metric[Any]):
     def settings(self) -> dict[str, object]:
         """Return where the scores come from."""
         return {"scores": "stored", "corpus": "mean"}
+
+    def check_size(self, segments: int) -> None:
+        """Raise unless every system has as many scores as there are segments."""
+        for system, table in self.scores.items():
+            if len(table) != segments:
+                of = f" of {system!r}" if system else ""
+                raise TensorMTError(
+                    f"{self.name} has {len(table):,} scores{of}, there are {segments:,} segments: "
+                    "give a number for each, None where there is none"
+                )
 
     def _statistics(self, hyp: Places, refs: Sequence[Places]) -> Tensor:
         import torch

@@ -1,11 +1,14 @@
 """Warnings about text that may make scores misleading, counted over the chunks of a corpus.
 
-- Outputs that are empty or much shorter than their references, where a metric does not see that.
+- Outputs that are empty or much shorter than their references, where a metric does not see that;
+  many empty outputs anyway.
+- Outputs without a score of another tool (`tensormt.stored_scores`), whose mean is over the others.
 - Outputs and references in different Unicode normal forms (é as one character or as two), which do
   not match.
 - Segments without a source text, where a metric reads it.
 - References in a script without blanks between words, where a metric cuts words at blanks, or in
   a script of which ROUGE's own tokeniser reads nothing.
+- References without line breaks, where ROUGE-Lsum takes a line for a sentence.
 - Text that seems to be tokenised already: most lines end in a period with a space before it, as
   sacrebleu looks for it.
 """
@@ -15,26 +18,31 @@ from __future__ import annotations
 import unicodedata
 import warnings
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tensormt.errors import TensorMTWarning
+from tensormt.stored_scores import StoredInput
 from tensormt.text.scripts import script_counts
 
 if TYPE_CHECKING:
     from tensormt.metric import Metric
     from tensormt.segments import Segments
+    from tensormt.statistics import Statistics
 
 __all__ = ["TextWarnings"]
 
 _MANY = 100  # lines that end in a tokenised period, whatever the size of the corpus: sacrebleu's
-_FORMS = 0.05  # difference between the shares of texts that are not in NFC
+_SHARE = 0.05  # of texts that are empty, or not in NFC
 _FEW = 3  # lines below which nothing is said
 _LOOKED_AT = 200  # references whose script is looked at
 _WITHOUT_BLANKS = frozenset({"CJK", "THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN"})
 _AT_BLANKS = frozenset({"13a", "intl", "blanks"})  # tokenisers that cut words at blanks
 _ASCII = frozenset({"rouge"})  # tokenisers that read a-z and digits alone
+_SCRIPT, _UNSCORED = "script ", "unscored "  # prefixes of counts
 
 
 class TextWarnings:
@@ -42,100 +50,158 @@ class TextWarnings:
 
     Args:
         metrics: Metrics by name.
+
+    Attributes:
+        counts: What was counted, by name; the counts of several parts of a corpus add up.
     """
 
     def __init__(self, metrics: Mapping[str, Metric[Any]]) -> None:
+        self.counts: Counter[str] = Counter()
         self._unpenalized = [
             name for name, metric in metrics.items() if not metric.penalizes_short_output
         ]
+        members = {name: _members(metric) for name, metric in metrics.items()}
         self._tokenizes = any(getattr(m, "tokenize", None) != "none" for m in metrics.values())
         self._at_blanks, self._ascii = (
             [
                 name
-                for name, metric in metrics.items()
-                if any(getattr(m, "tokenize", None) in kinds for m in _members(metric))
+                for name, own in members.items()
+                if any(getattr(member, "tokenize", None) in kinds for member in own)
             ]
             for kinds in (_AT_BLANKS, _ASCII)
         )
-        self._scripts: Counter[str] = Counter()  # of references, the one of most of their letters
+        self._tercom = [name for name, own in members.items() if any(map(_is_tercom, own))]
+        self._lines = [name for name, own in members.items() if any(map(_takes_lines, own))]
         self._sourced = [name for name, m in metrics.items() if m.reads.uses_sources]
-        self._segments = self._no_source = 0
-        self._outputs = self._short = self._tokenized = 0
-        self._references = self._decomposed = self._decomposed_references = 0
+        self._stored = [name for name, m in metrics.items() if isinstance(m.reads, StoredInput)]
 
-    def add(self, segments: Segments) -> None:
-        """Look at the outputs of some more segments."""
+    def add(self, segments: Segments, statistics: Statistics) -> None:
+        """Look at the outputs of some more segments, and at their statistics."""
+        counts = self.counts
         lines = [text for texts in segments.outputs.values() for text in texts if text is not None]
-        self._outputs += len(lines)
+        counts["outputs"] += len(lines)
+        counts["empty"] += sum(not text or text.isspace() for text in lines)
         if self._tokenizes:
-            self._tokenized += sum(text.endswith(" .") for text in lines)
+            counts["tokenized"] += sum(text.endswith(" .") for text in lines)
         references = [text for stream in segments.references for text in stream if text]
-        self._references += len(references)
-        self._decomposed += _decomposed(lines)
-        self._decomposed_references += _decomposed(references)
-        if self._at_blanks or self._ascii:
-            looked = islice(references, max(_LOOKED_AT - self._scripts.total(), 0))
-            self._scripts.update(map(_script, looked))
+        counts["references"] += len(references)
+        counts["decomposed outputs"] += _decomposed(lines)
+        counts["decomposed references"] += _decomposed(references)
+        if self._at_blanks or self._ascii or self._tercom:
+            seen = sum(number for name, number in counts.items() if name.startswith(_SCRIPT))
+            looked = islice(references, max(_LOOKED_AT - seen, 0))
+            counts.update(_SCRIPT + _script(text) for text in looked)
+        if self._lines:
+            counts["with lines"] += sum("\n" in text for text in references)
         if self._unpenalized:
-            self._short += segments.short_outputs()
+            counts["short"] += segments.short_outputs()
         if self._sourced:
-            self._segments += len(segments)
-            self._no_source += sum(not (text or "").strip() for text in segments.sources or ())
+            counts["segments"] += len(segments)
+            counts["no source"] += sum(not (text or "").strip() for text in segments.sources or ())
+        for name in self._stored:
+            unscored = np.isnan(statistics.segments(name)) & statistics.present
+            counts[_UNSCORED + name] += int(unscored.sum())
 
     def _mostly(self, scripts: Collection[str]) -> str:
         """The scripts among these of references, if most references are in them."""
-        found = [name for name in scripts if self._scripts[name]]
-        most = 2 * sum(self._scripts[name] for name in found) > self._scripts.total()
-        return ", ".join(sorted(found)) if most else ""
+        found = self._scripts()
+        named = [name for name in scripts if found.get(name)]
+        most = 2 * sum(found[name] for name in named) > sum(found.values())
+        return ", ".join(sorted(named)) if most else ""
+
+    def _scripts(self) -> dict[str, int]:
+        """The number of references by the script of most of their letters."""
+        return {
+            name.removeprefix(_SCRIPT): number
+            for name, number in self.counts.items()
+            if name.startswith(_SCRIPT)
+        }
 
     def warn(self) -> None:
         """Warn of what was found."""
-        if self._short:
-            warnings.warn(
-                f"{self._short:,} of {self._outputs:,} outputs are empty or less than half as long "
+        for message, options in self._messages():
+            warnings.warn(TensorMTWarning(message, options=options), stacklevel=3)
+
+    def _messages(self) -> Iterator[tuple[str, str]]:
+        """What was found, with the options that would help."""
+        counts = self.counts
+        outputs = max(counts["outputs"], 1)
+        if counts["short"]:
+            yield (
+                f"{counts['short']:,} of {outputs:,} outputs are empty or less than half as long "
                 f"as their references, which {', '.join(self._unpenalized)} cannot see: put "
                 "a metric such as BLEU beside it (STM, HWCM and DSTM also have balance=f1)",
-                stacklevel=3,
+                "",
             )
+        elif counts["empty"] > _SHARE * outputs:
+            yield f"{counts['empty']:,} of {outputs:,} outputs are empty", ""
+        for name in self._stored:
+            if missing := counts[_UNSCORED + name]:
+                yield (
+                    f"{missing:,} of {outputs:,} outputs have no score of {name}: its corpus "
+                    "scores are means over the others, and two systems are compared on the "
+                    "segments for which both have one",
+                    "",
+                )
         if self._at_blanks and (found := self._mostly(_WITHOUT_BLANKS)):
-            warnings.warn(
-                TensorMTWarning(
-                    f"references are in a script without blanks between words ({found}), but "
-                    f"{', '.join(self._at_blanks)} cut words at blanks, so that a sentence is one "
-                    "word: set the language (zh, ja), or tokenize=char, or take chrf",
-                    options="lang",
-                ),
-                stacklevel=3,
+            yield (
+                f"references are in a script without blanks between words ({found}), but "
+                f"{', '.join(self._at_blanks)} cut words at blanks, so that a sentence is one "
+                "word: set the language (zh, ja), or tokenize=char, or take chrf",
+                "lang",
             )
-        if self._ascii and (found := self._mostly(self._scripts.keys() - {"LATIN", ""})):
-            warnings.warn(
+        if self._tercom and (found := self._mostly(_WITHOUT_BLANKS)):
+            yield (
+                f"references are in a script without blanks between words ({found}), but "
+                f"{', '.join(self._tercom)} cut words at blanks, so that a sentence is one word: "
+                "set normalized=yes,asian_support=yes",
+                "",
+            )
+        if self._ascii and (found := self._mostly(self._scripts().keys() - {"LATIN", ""})):
+            yield (
                 f"references are in a script ({found}) of which {', '.join(self._ascii)} reads "
                 "nothing: the tokeniser of rouge-score keeps a-z and digits; set tokenize=13a",
-                stacklevel=3,
+                "",
             )
-        if self._no_source:
-            warnings.warn(
-                f"{self._no_source:,} of {self._segments:,} segments have no source text: nothing "
-                f"in them counts as copied for {', '.join(self._sourced)}",
-                stacklevel=3,
+        if self._lines and counts["references"] and not counts["with lines"]:
+            yield (
+                f"no reference has a line break, where sentences end for {', '.join(self._lines)}: "
+                "each text is one sentence, as in variant=l; set sentences=split",
+                "",
             )
-        ours = self._decomposed / max(self._outputs, 1)
-        theirs = self._decomposed_references / max(self._references, 1)
-        if abs(ours - theirs) > _FORMS:
+        if counts["no source"]:
+            yield (
+                f"{counts['no source']:,} of {counts['segments']:,} segments have no source text: "
+                f"nothing in them counts as copied for {', '.join(self._sourced)}",
+                "",
+            )
+        ours = counts["decomposed outputs"] / outputs
+        theirs = counts["decomposed references"] / max(counts["references"], 1)
+        if abs(ours - theirs) > _SHARE:
             which = "outputs" if ours > theirs else "references"
-            warnings.warn(
+            yield (
                 f"{max(ours, theirs):.0%} of the {which} are not in Unicode's normal form NFC, "
                 f"but {min(ours, theirs):.0%} of the others: letters with accents do not match; "
                 "normalise both",
-                stacklevel=3,
+                "",
             )
-        if self._tokenized >= _MANY or self._tokenized >= max(_FEW, self._outputs / 2):
-            warnings.warn(
-                f"{self._tokenized:,} of {self._outputs:,} outputs end in a period with a space "
+        if counts["tokenized"] >= _MANY or counts["tokenized"] >= max(_FEW, outputs / 2):
+            yield (
+                f"{counts['tokenized']:,} of {outputs:,} outputs end in a period with a space "
                 "before it: the text seems to be tokenised, which changes scores; detokenise it "
                 "first, or set tokenize=none",
-                stacklevel=3,
+                "",
             )
+
+
+def _is_tercom(metric: Any) -> bool:
+    """Whether a metric is a TER whose tokeniser cuts all words at blanks."""
+    return hasattr(metric, "asian_support") and not (metric.normalized and metric.asian_support)
+
+
+def _takes_lines(metric: Any) -> bool:
+    """Whether a metric is a ROUGE-Lsum whose sentences are lines."""
+    return getattr(metric, "variant", "") == "lsum" and metric.sentences == "lines"
 
 
 def _members(metric: Metric[Any]) -> list[Any]:

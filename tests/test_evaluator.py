@@ -223,10 +223,12 @@ def test_precisions_warn_of_short_output():
         with pytest.warns(UserWarning, match=expected):
             list(Evaluator(specs, flat).run(some, 2))
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.filterwarnings("error", "3 of 11")
         list(Evaluator(["bleu", "stm:balance=f1", "hwcm:balance=brevity", "tkm"], flat).run(some))
         list(Evaluator(["stm+bleu", "blend"], flat).run(some))
         list(Evaluator(["stm"], flat).run(some[:1]))
+    with pytest.warns(UserWarning, match="^2 of 11 outputs are empty$"):
+        list(Evaluator(["bleu"], flat).run(some, 2))
 
 
 def test_corpora_do_not_take_the_path_for_a_few_segments_where_it_rounds_otherwise():

@@ -63,3 +63,12 @@ def test_scores_have_the_digits_of_their_metric():
     assert format_score(0.0004, 4) == "4.00e-04"
     assert format_score(-0.5, 4) == "-0.5000"
     assert format_score(0, 4) == "0.0000"
+
+
+def test_of_which_metrics_less_is_better():
+    found = tm.score(HYPS, REFS, ["bleu", "ter", "wer"])
+    for shown in (found, found["A"], tm.score(HYPS["A"], REFS, "ter")):
+        names = "ter, wer" if " wer" in repr(shown) else "ter"
+        assert repr(shown).endswith(f"\n\nlower is better: {names}")
+        assert shown._repr_html_().endswith(f"<p>lower is better: {names}</p>")
+    assert "lower" not in repr(tm.score(HYPS, REFS, "bleu"))

@@ -10,6 +10,7 @@ from tensormt.evaluator import Evaluator
 from tensormt.resampling import intervals
 from tensormt.segments import Segments
 from tensormt.statistics import Statistics
+from tensormt.train import TextReward
 
 HYPS = {"A": ["a dog", "a cat", "a cow"], "B": ["the dog", "the cat", "x"]}
 REFS = [["a dog", "a cat", "the cow"]]
@@ -47,6 +48,38 @@ def test_the_same_bootstrap_and_tests():
     assert (best.wins, best.losses) == (1, 1)
 
 
+def test_systems_are_compared_on_the_segments_that_both_have():
+    """A system that is worse wherever both have a score is not better for lack of others."""
+    rng = np.random.default_rng(1)
+    base = rng.random(60)
+    other = np.where(base > 0.5, base - 0.05, np.nan)
+    hyps = {name: ["a b c", "a b"] * 30 for name in ("base", "other", "none")}
+    scores = {"base": base, "other": other, "none": [None] * 60}
+    stored = tm.Scores("C", scores)
+    for options in ({}, {"test": "ar"}, {"sacrebleu_p": True}):
+        with pytest.warns(UserWarning, match="outputs have no score of C: its corpus"):
+            result = tm.compare(hyps, [["a b c"] * 60], metrics=["bleu", stored], **options)
+        bleu, _, worse, none = result.comparisons
+        assert bleu.segments == 60
+        shared = int((base > 0.5).sum())
+        assert (worse.wins, worse.ties, worse.losses) == (0, 0, shared)
+        assert worse.difference == pytest.approx(-0.05)
+        assert worse.verdict == "worse"
+        assert (none.p, none.verdict, none.segments) == (1.0, "", 0)
+        assert math.isnan(none.difference)
+        assert "nan" not in str(result).partition("none")[2].replace(" nan ", "", 1)
+        note = f"C, base and other: {shared}; C, base and none: 0"
+        assert result.notes[-1].endswith(note)
+    ends = intervals(Evaluator([stored]).evaluate(Segments(hyps, [["a b c"] * 60])))["C"]
+    assert ends[1][0] < np.nanmean(other) < ends[1][1]
+    assert all(map(math.isnan, ends[2]))
+
+
+def test_missing_scores_are_counted():
+    with pytest.warns(UserWarning, match="^1 of 6 outputs have no score of COMET"):
+        tm.score(HYPS, REFS, [tm.Scores("COMET", COMET)])
+
+
 def test_one_system_needs_no_name():
     assert tm.score(["a"], [["a"]], [tm.Scores("X", [0.25])]).corpus == {"X": 0.25}
     assert tm.score(["a"], [["a"]], [tm.Scores("X", np.array([0.25]))]).corpus == {"X": 0.25}
@@ -54,9 +87,20 @@ def test_one_system_needs_no_name():
 
 def test_what_does_not_fit():
     with pytest.raises(tm.TensorMTError, match=r"COMET has no scores of the system 'C'"):
-        tm.score({"C": ["a"], "A": ["a"]}, [["a"]], [tm.Scores("COMET", COMET)])
-    with pytest.raises(tm.TensorMTError, match="segment 2 has no score: X has 1 scores"):
-        tm.score(["a", "b"], [["a", "b"]], [tm.Scores("X", [1.0])])
+        tm.score({"C": ["a"] * 3, "A": ["a"] * 3}, [["a"] * 3], [tm.Scores("COMET", COMET)])
+    for number in (1, 3):
+        with pytest.raises(tm.TensorMTError, match=f"X has {number} scores, there are 2 segments"):
+            tm.score(["a", "b"], [["a", "b"]], [tm.Scores("X", [1.0] * number)])
+    with pytest.raises(tm.TensorMTError, match="COMET has 3 scores of 'A', there are 2 segments"):
+        tm.compare(
+            {name: lines[:2] for name, lines in HYPS.items()},
+            [REFS[0][:2]],
+            metrics=[tm.Scores("COMET", COMET)],
+        )
+    with pytest.raises(tm.TensorMTError, match="name is empty"):
+        tm.Scores("", [1.0])
+    with pytest.raises(tm.TensorMTError, match="which belong to the outputs of a test set"):
+        TextReward(tm.Scores("X", [1.0]))
     with pytest.raises(tm.TensorMTError, match="scores of X are numbers"):
         tm.Scores("X", ["a"])
     with pytest.raises(tm.TensorMTError, match="must be finite"):
@@ -73,3 +117,8 @@ def test_from_file(tmp_path):
     assert tm.score(["a", "b"], [["a", "b"]], [found]).corpus["COMET"] == pytest.approx(0.6)
     error = tm.Scores.from_file(path, "ERR", higher_is_better=False)
     assert not error.higher_is_better
+    several = tmp_path / "several.seg.score"
+    several.write_text("A\t1\nB\t2\n")
+    assert tm.Scores.from_file(several, "X", "A").scores["A"].tolist() == [1.0]
+    with pytest.raises(tm.TensorMTError, match="has no scores of an only system: it has those of"):
+        tm.Scores.from_file(several, "X")

@@ -44,7 +44,8 @@ def test_short_output_is_counted_where_a_metric_does_not_see_it():
     assert "3 of 4 outputs are empty or less than half as long" in messages[1]
     assert "stm cannot see" in messages[1]
     assert messages[0].startswith("1 of 4 hypotheses are missing (None or NaN)")
-    assert len(warned(hyps, ["stm:balance=f1", "bleu"], [LINE] * 4)) == 1  # the missing one
+    [_, empty] = warned(hyps, ["stm:balance=f1", "bleu"], [LINE] * 4)
+    assert empty == "2 of 4 outputs are empty"
 
 
 def test_chunks_are_counted_together():
@@ -73,7 +74,8 @@ def test_words_that_no_blank_separates(metric):
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
         seen = TextWarnings({metric: make(metric), "chrf": tm.ChrF()})
-        seen.add(Segments({"a": ZH}, lines))
+        segments = Segments({"a": ZH}, lines)
+        seen.add(segments, Evaluator(["chrf"]).evaluate(segments))
         seen.warn()
     [message] = [str(warning.message) for warning in found]
     assert message.startswith("references are in a script without blanks between words (CJK), but ")
@@ -112,3 +114,31 @@ def test_a_chinese_file_without_its_language(tmp_path, capsys):
     assert "--lang" in err
     assert main([*words, "--lang", "zh"]) == 0
     assert "blanks" not in capsys.readouterr().err
+
+
+def test_many_empty_outputs():
+    for metrics in (["bleu", "chrf", "blend"], ["ter"], ["ter+chrf"]):
+        assert warned([""] * 20, metrics) == ["20 of 20 outputs are empty"]
+    assert warned(["", *[LINE] * 19], ["bleu"]) == []  # 5%
+    assert warned(["", " ", *[LINE] * 18], ["bleu"]) == ["2 of 20 outputs are empty"]
+
+
+@pytest.mark.parametrize("options", ["", ":asian_support=yes", ":normalized=yes"])
+def test_ter_of_words_that_no_blank_separates(options):
+    [message] = warned(ZH, [f"ter{options}"], ZH)
+    assert f"(CJK), but ter{options} cut words at blanks" in message
+    assert warned(ZH, ["ter:normalized=yes,asian_support=yes"], ZH) == []
+    assert warned([LINE], ["ter"]) == []
+
+
+def test_sentences_of_lines_where_there_are_none():
+    [message] = warned([LINE], ["rouge:variant=lsum"])
+    assert message.startswith("no reference has a line break, where sentences end for rouge:")
+    assert warned([LINE], ["rouge:variant=lsum,sentences=split"]) == []
+    assert warned([LINE], ["rouge:variant=lsum"], [f"{LINE}.\nIt woke up."]) == []
+
+
+def test_letters_of_scripts_without_blanks_count_as_words():
+    some = Segments({"a": ["我们今天去公园散步。", "我们", "BBC"]}, [["我们今天去公园散步。"] * 3])
+    assert some.short_outputs() == 2
+    assert Segments({"a": ["der Hund rennt"]}, [["狗跑回家"]]).short_outputs() == 0

@@ -320,10 +320,13 @@ def stored_scores(
     given = [spec.partition("=") for spec in getattr(args, "scores", ())]
     titles = [title for title, _, _ in given]
     for title, _, path in given:
-        if not title or not path or titles.count(title) > 1 or title in args.metrics:
+        if titles.count(title) > 1 or title in args.metrics:
             raise TensorMTError(
-                f"--scores {title}={path}: expected NAME=FILE with a name of its own, for example "
-                "--scores COMET=comet.txt"
+                f"--scores {title}={path}: there is another metric {title}, choose another name"
+            )
+        if not title or not path:
+            raise TensorMTError(
+                f"--scores {title}: expected NAME=FILE, for example --scores COMET=comet.txt"
             )
     for title in getattr(args, "lower_is_better", ()):
         if title not in titles:

@@ -70,6 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Compute the statistics of all segments, compare the systems and print the results."""
     from tensormt.comparison import compare_systems
+    from tensormt.result import column_title
     from tensormt.significance import check_systems
     from tensormt.statistics import Statistics
 
@@ -98,5 +99,9 @@ def run(args: argparse.Namespace) -> int:
     elif args.format == "text":
         print(result)
     else:
-        print(tables.format_table(result.rows(), args.format, result.name_columns))
+        head, *rows = result.rows()
+        metrics = result.metrics.items()
+        titles = {name: column_title(name, metric, args.format) for name, metric in metrics}
+        rows = [head, *([titles[name], *cells] for name, *cells in rows)]
+        print(tables.format_table(rows, args.format, result.name_columns))
     return 0

@@ -177,14 +177,24 @@ def _notes(
         idle := sum(bool(item.counted) for item in items) - len(used)
     ):
         lines.append(f"{idle} matched items add nothing (--all)")
-    if found.edits:
-        lines.append(f"{len(found.edits)} edit{'s' if len(found.edits) > 1 else ''}")
-        lines += [f"  {edit}" for edit in found.edits]
+    lines += _edits(found)
+    for member in found.members:
+        lines += _edits(member.found, f"{member.name}: ")
     if not (_any_known(items) or found.edits):
         lines.append("what a match adds is not known for this metric")
     if base := base_score(found):
         lines.append(f"without any match the score is {base:.4g}")
     return lines
+
+
+def _edits(found: Explained, title: str = "") -> list[str]:
+    """The edits of an error rate, with the reference to which they lead."""
+    if not found.edits:
+        return []
+    many = "s" if len(found.edits) > 1 else ""
+    which = f" to reference {found.reference + 1}" if found.reference is not None else ""
+    head = f"{title}{len(found.edits)} edit{many}{which}"
+    return [head, *(f"  {edit}" for edit in found.edits)]
 
 
 def _plain(score: float, found: Explained | None) -> dict[str, Any]:
@@ -202,5 +212,7 @@ def _items(found: Explained) -> dict[str, Any]:
         ]
         return {"kind": found.kind, "members": members}
     rows = [match._asdict() for match in found.matches] or [p._asdict() for p in found.pairs]
-    edits = {"edits": [edit._asdict() for edit in found.edits]} if found.edits else {}
+    edits: dict[str, Any] = {}
+    if found.edits:
+        edits = {"reference": found.reference, "edits": [edit._asdict() for edit in found.edits]}
     return {"kind": found.kind, "items": rows, **edits}

@@ -13,10 +13,13 @@ if TYPE_CHECKING:  # torch is imported only when a command runs
     from tensormt.segments import Segments
 
 
+DEFAULT_METRICS = ["bleu"]
+
+
 def add_data_options(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of every command on test sets with human scores."""
     parser.add_argument("data", nargs="+", metavar="DATA.jsonl")
-    arguments.add_metrics(parser, ["bleu"])
+    arguments.add_metrics(parser, DEFAULT_METRICS)
     parser.add_argument(
         "--human",
         nargs="+",

@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="metric scores in mt-metrics-eval's format; DATA is then human scores. NAME=FILE: "
         "scores of another metric for the outputs in DATA.jsonl")  # fmt: skip
     add("--lower-is-better", nargs="+", default=[], metavar="NAME",
-        help="which --scores NAME=FILE are error rates")  # fmt: skip
+        help="which --scores, or stored metrics of a folder, are error rates")  # fmt: skip
     add("--docs", metavar="FILE", help="document of every segment, for --scores")
     folder = parser.add_argument_group("folders of mt-metrics-eval")
     folder.add_argument("--lp", nargs="+", default=[], metavar="LP", help="language pairs")
@@ -152,12 +152,26 @@ def _test_sets(args: argparse.Namespace) -> list[list[JudgedSet]]:
     folder, named = Path(args.data[0]).is_dir(), any("=" in item for item in args.scores)
     if folder and named:
         raise TensorMTError("a folder has its own metric scores: put the file into metric-scores")
+    if named and str(args.data[0]).endswith(".score"):
+        raise TensorMTError(
+            f"{args.data[0]} holds scores, not texts: name the files of --scores alone, without "
+            "NAME="
+        )
     if folder or (args.scores and not named):
         what = "--scores goes with one file of human scores" if args.scores else "name one folder"
         if len(args.data) != 1:
             raise TensorMTError(f"{what}, got {len(args.data)}: {' '.join(args.data)}")
     if args.scores and not named:
-        return [judged_sets.judged_sets_from_score_files(args.data[0], args.scores, args.docs)]
+        if args.metrics != judged.DEFAULT_METRICS:
+            raise TensorMTError(
+                f"-m {' '.join(args.metrics)}: score files have no texts; pass DATA.jsonl, and "
+                "--scores NAME=FILE for other scores"
+            )
+        return [
+            judged_sets.judged_sets_from_score_files(
+                args.data[0], args.scores, args.docs, args.lower_is_better
+            )
+        ]
     if folder and (args.min_references != 1 or args.max_references is not None):
         raise TensorMTError("a folder names its references: choose them with --references")
     if not folder and (args.lp or args.references or args.stored):
@@ -181,6 +195,7 @@ def _test_sets(args: argparse.Namespace) -> list[list[JudgedSet]]:
                 pairs=list(dict.fromkeys(args.lp)),
                 references=_references(args.references),
                 stored=args.stored,
+                lower_is_better=args.lower_is_better,
                 human_outputs=args.human_outputs,
                 write_to=args.write_scores,
                 for_table=bool(args.table),

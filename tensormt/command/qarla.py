@@ -1,6 +1,7 @@
 """`tensormt qarla`: combine metrics by QUEEN, evaluate them by KING, and the peers by JACK."""
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -92,7 +93,7 @@ def run(args: argparse.Namespace) -> int:
     if args.format == "json":
         print(json_text(asdict(summary)))
     else:
-        print(render(summary))
+        print(render(summary, args.exclude))
     return 0
 
 
@@ -106,10 +107,12 @@ def _subsets(items: list[str]) -> dict[str, list[str]]:
     return subsets
 
 
-def render(summary: Summary) -> str:
-    """Format the summary as tables."""
+def render(summary: Summary, excluded: Sequence[str] = ()) -> str:
+    """Format the summary as tables; excluded: the metrics that one best set must not contain."""
     kings = [[name, format_number(value)] for name, value in summary.kings.items()]
-    for label, found in (("best set", summary.best), ("best set without", summary.best_without)):
+    greedy = " (greedy search)" if summary.search == "greedy" else ""
+    without = f"best set without {', '.join(excluded)}{greedy}"
+    for label, found in ((f"best set{greedy}", summary.best), (without, summary.best_without)):
         if found:
             kings.append([f"{label}: {' + '.join(found['metrics'])}", format_number(found["king"])])
     human = list(summary.human)
@@ -142,4 +145,10 @@ def render(summary: Summary) -> str:
             for name, found in summary.king_and_correlation.items()
         ]
         parts.append([["KING against correlation", "sets", "pearson", "spearman"], *against])
-    return "\n\n".join(format_table(part, "text") for part in parts)
+    blocks = [format_table(part, "text") for part in parts]
+    if human and summary.king_and_correlation is None:
+        blocks.append(
+            f"KING against correlation: left out, for it takes all sets of {len(summary.kings)} "
+            "metrics"
+        )
+    return "\n\n".join(blocks)

@@ -15,7 +15,7 @@ from tensormt.data import tables
 from tensormt.data.names import shown_name
 from tensormt.data.segment_writer import SegmentWriter
 from tensormt.errors import TensorMTError
-from tensormt.result import direction_note, format_score
+from tensormt.result import column_title, direction_note, format_score, lower_is_better
 
 if TYPE_CHECKING:
     from tensormt.statistics import Statistics, Totals
@@ -163,6 +163,8 @@ def _report(
             for name, by_metric in scores.items()
         }
         report: dict[str, Any] = {"systems": found, "segments": len(job.corpus)}
+        if lower := lower_is_better(metrics):
+            report["lower_is_better"] = lower
         if confidence:
             report |= dict(zip(("resamples", "seed"), _resampling(job), strict=True))
         if args.documents:
@@ -170,7 +172,10 @@ def _report(
         return tables.json_text(report)
     titles = arguments.table_names(scores) if args.format in ("text", "latex") else {}
     apart = args.format == "tsv" and bool(confidence)  # the ends of intervals in columns
-    head = [[m, f"{m} low", f"{m} high"] if apart else [m] for m in metrics]
+    head = [
+        [name, f"{name} low", f"{name} high"] if apart else [column_title(name, own, args.format)]
+        for name, own in metrics.items()
+    ]
     rows = [["system", *chain(*head)]]
     for name, by_metric in scores.items():
         entries = {titles.get(name, name): (by_metric, confidence.get(name, {}))}

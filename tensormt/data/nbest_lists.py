@@ -12,6 +12,7 @@ last field, called `score`, in lines with |||.
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterator
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -19,7 +20,7 @@ from typing import Any, NamedTuple
 from tensormt.data.files import Spool, display_name, lines, suffix
 from tensormt.data.row_columns import check_texts
 from tensormt.data.row_reader import table_rows
-from tensormt.errors import TensorMTError
+from tensormt.errors import TensorMTError, TensorMTWarning
 
 _FIELDS = re.compile(r"\s*(\d+)\s*\|\|\|(?:\s|$)")
 SCORE = "score"  # the last field of lines with |||
@@ -81,7 +82,10 @@ def _rows(path: str, name: str, columns: tuple[str, ...], numbers: str | None) -
                 raise TensorMTError(
                     f"{where}: the row has no {wanted!r}: it has {', '.join(row)[:200] or 'none'}"
                 )
-        texts = [text or "" for text in check_texts(row[str(column)], where, str(column))]
+        read = check_texts(row[str(column)], where, str(column))
+        texts = [text for text in read if text is not None]
+        if len(texts) < len(read):
+            raise TensorMTError(f'{where}: {column!r} has a null: an empty text is ""')
         if not texts:
             raise TensorMTError(f"{where}: {column!r} has no text: expected at least one")
         own: list[float] = []
@@ -122,18 +126,7 @@ def _text(
             options="weights log_probs",
         )
     if size is None:
-        blank = False
-        for real, part in groupby(numbered, lambda line: bool(line[1].strip())):
-            blank = blank or not real
-            if real:
-                texts = [text for _, text in part]
-                if len(texts) > most and not blank:
-                    raise TensorMTError(
-                        f"{name}: the first {len(texts):,} lines would be one segment, for no "
-                        "empty line stands between them: say how many lines a segment has",
-                        options="lines",
-                    )
-                yield texts, []
+        yield from _blocks(numbered, name, most)
         return
     own: list[str] = []
     for _, text in numbered:
@@ -147,6 +140,46 @@ def _text(
         )
 
 
+def _blocks(numbered: Iterator[tuple[int, str]], name: str, most: int) -> Iterator[Group]:
+    """The groups of lines with an empty line behind each."""
+    blank, several, warned = False, 0, False
+    for real, part in groupby(numbered, lambda line: bool(line[1].strip())):
+        if not real:
+            empty = [number for number, _ in part]
+            if empty[0] == 1 or len(empty) > 1:
+                several = several or empty[0]
+            blank = True
+            continue
+        if several and not warned:
+            warnings.warn(
+                TensorMTWarning(
+                    f"{name}, line {several}: an empty line that ends no segment is left out; a "
+                    "segment or a text that is empty needs rows (.jsonl)"
+                ),
+                stacklevel=2,
+            )
+            warned = True
+        texts = [text for _, text in part]
+        if len(texts) > most and not blank:
+            raise TensorMTError(
+                f"{name}: the first {len(texts):,} lines would be one segment, for no empty line "
+                "stands between them: say how many lines a segment has",
+                options="lines",
+            )
+        yield texts, []
+
+
+def _check_next(last: int, number: int, where: str) -> None:
+    """Raise unless the number of a segment follows that of the last one."""
+    if number < last:
+        raise TensorMTError(f"{where}: segment {number} stands in two places: sort them")
+    if number > last + 1:
+        raise TensorMTError(
+            f"{where}: segment {number} follows segment {last}: those between are missing, and all "
+            "further segments would move; give each one a line, with an empty text if need be"
+        )
+
+
 def _fields(numbered: Iterator[tuple[int, str]], name: str, numbers: str | None) -> Iterator[Group]:
     """The groups of lines with |||; the lines of a segment stand together."""
     if numbers not in (None, SCORE):
@@ -154,7 +187,6 @@ def _fields(numbered: Iterator[tuple[int, str]], name: str, numbers: str | None)
             f"{name} has lines with |||, whose last field is called {SCORE!r}: got {numbers!r}",
             options="weights log_probs",
         )
-    seen: set[str] = set()
     key, texts, own = None, [], []  # type: tuple[str | None, list[str], list[float]]
     for number, line in numbered:
         where = f"{name}, line {number}"
@@ -163,12 +195,10 @@ def _fields(numbered: Iterator[tuple[int, str]], name: str, numbers: str | None)
         if not found or len(fields) < 2 + (numbers is not None):
             raise TensorMTError(f"{where}: expected a line as 0 ||| text ||| score")
         if found[1] != key:
-            if found[1] in seen:
-                raise TensorMTError(f"{where}: segment {found[1]} stands in two places: sort them")
             if key is not None:
+                _check_next(int(key), int(found[1]), where)
                 yield texts, own
             key, texts, own = found[1], [], []
-            seen.add(key)
         texts.append(fields[1])
         if numbers is not None:
             try:

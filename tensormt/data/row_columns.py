@@ -20,6 +20,7 @@ from tensormt.errors import TensorMTError
 
 _REFERENCE = re.compile(r"reference(?:[ _-]?(\d{1,9})|[ _-])?")
 LIST = "references"  # the column of all references
+DOCUMENT, SOURCE = "doc", "src"  # columns of documents and source texts, where none are named
 
 
 class Columns(NamedTuple):

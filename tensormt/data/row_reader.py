@@ -8,6 +8,8 @@ from typing import Any
 from tensormt.data.csv_text import csv_rows, split_csv
 from tensormt.data.files import display_name, json_line, lines, suffix
 from tensormt.data.row_columns import (
+    DOCUMENT,
+    SOURCE,
     Columns,
     Record,
     check_names,
@@ -16,9 +18,6 @@ from tensormt.data.row_columns import (
     split_header,
 )
 from tensormt.errors import TensorMTError
-
-# columns of documents and of source texts, where no others are named
-_DOC, _SRC = "doc", "src"
 
 
 def read_rows(
@@ -38,8 +37,8 @@ def read_rows(
             line, and the columns that exist.
     """
     named = columns or Columns()
-    without = named._replace(doc=named.doc or _DOC)
-    wanted = without._replace(src=named.src or _SRC)
+    without = named._replace(doc=named.doc or DOCUMENT)
+    wanted = without._replace(src=named.src or SOURCE)
     seen: dict[str, None] = {}
 
     def check(header: list[str], name: str) -> None:
@@ -48,7 +47,7 @@ def read_rows(
     for number, row in table_rows(path, check):
         where = f"{display_name(path)}, line {number}"
         # a column that was not named may hold something else
-        read = wanted if named.src or isinstance(row.get(_SRC), str) else without
+        read = wanted if named.src or isinstance(row.get(SOURCE), str) else without
         record = make_record(row, read, where, hyp=hyp, refs=refs)
         if refs and not hyp and not record.refs:
             raise TensorMTError(

@@ -117,14 +117,16 @@ def _of_file(
     for system, names in systems.items():
         known = [key for key in (system, *names) if key in read]
         if not known:
+            wanted = names[0] if names else system
             raise TensorMTError(
-                f"{where} has no scores of {names[0] if names else system}: it has those of "
+                f"{where} has no scores of {wanted or 'an only system'}: it has those of "
                 f"{', '.join(list(read)[:20])}"
             )
         found[system] = read[known[0]]
         if size is not None and len(found[system]) != size:
+            of = f" of {known[0]}" if known[0] else ""
             raise TensorMTError(
-                f"{where} has {len(found[system])} scores of {known[0]}, there are {size} segments:"
+                f"{where} has {len(found[system])} scores{of}, there are {size} segments:"
                 " they must align one to one"
             )
     return found

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import IO, Any, NamedTuple
 
 from tensormt.data.csv_text import csv_rows, split_csv
@@ -29,6 +30,8 @@ from tensormt.data.row_columns import (
 )
 from tensormt.data.shards import Shard, row_location
 from tensormt.errors import TensorMTError
+
+_LOOKED_AT = 1000  # rows in which a column is looked for
 
 
 class InvalidRow(NamedTuple):
@@ -62,6 +65,23 @@ def read_records(
                 yield _record(row, columns, where, kind)  # again, with the location in the message
             except TensorMTError as error:
                 yield InvalidRow(str(error), error.options)
+
+
+def check_columns(shard: Shard, columns: Columns) -> None:
+    """Raise if the first rows of a shard of JSONL lack a column of documents, ids or sources.
+
+    The header of other files is checked when they are read.
+    """
+    if shard.suffix != ".jsonl" or {columns.doc, columns.id, columns.src} == {None}:
+        return
+    seen: dict[str, None] = {}
+    for row in islice(_lines(shard, columns, None), _LOOKED_AT):
+        try:
+            seen.update(dict.fromkeys(_mapping(row, "", shard.suffix)))  # type: ignore[arg-type]
+        except TensorMTError:
+            return  # an invalid row: said when it is read
+    if seen:
+        check_names(list(seen), columns._replace(refs=()), shard.path, hyp=False)
 
 
 def content_digest(shard: Shard, columns: Columns) -> str:

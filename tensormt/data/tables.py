@@ -81,6 +81,7 @@ _LATEX = str.maketrans(
         "<": r"\textless{}",
         ">": r"\textgreater{}",
         "|": r"\textbar{}",
+        "↓": r"$\downarrow$",
     }
 )
 # what pdfLaTeX cannot print without further packages

@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 
 Normalized = Annotated[bool, Boolean("Cut off punctuation and replace entities, as Tercom does")]
 NoPunct = Annotated[bool, Boolean("Remove punctuation")]
-AsianSupport = Annotated[bool, Boolean("Treat Chinese and Japanese characters and marks too")]
+AsianSupport = Annotated[
+    bool,
+    Boolean("Treat Chinese and Japanese characters and marks too; cuts text with normalized alone"),
+]
 CaseSensitive = Annotated[bool, Boolean("Compare in mixed case")]
 
 

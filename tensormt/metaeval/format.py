@@ -128,13 +128,13 @@ def format_pairwise_tests(tests: Sequence[PairwiseTest]) -> str:
 
 
 def set_notes(sets: Sequence[JudgedSet]) -> list[str]:
-    """Say which references, human scores and outputs of each language pair were used.
+    """Say which references, human scores and outputs were used, and which scores were negated.
 
     Args:
         sets: Judged sets; those whose references have no names are left out.
 
     Returns:
-        One sentence per set.
+        One sentence per set, and one for all error rates.
     """
     notes = []
     for own in sets:
@@ -145,7 +145,8 @@ def set_notes(sets: Sequence[JudgedSet]) -> list[str]:
         if own.human_outputs:
             text += f"; human outputs left out: {', '.join(own.human_outputs)}"
         notes.append(text)
-    return notes
+    rates = dict.fromkeys(m.name for own in sets for m in own.metrics if m.negated)
+    return [*notes, f"negated, as lower is better: {', '.join(rates)}"] if rates else notes
 
 
 def sets_json(sets: Sequence[JudgedSet]) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ Folders of WMT are read by `tensormt.metaeval.wmt_sets`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -17,7 +17,7 @@ from torch import Tensor
 
 from tensormt.data.human_scores import align_scores, read_documents
 from tensormt.errors import TensorMTError
-from tensormt.metaeval.scores import Scores
+from tensormt.metaeval.scores import Scores, stored_scores
 from tensormt.segments import Segments
 
 
@@ -140,8 +140,22 @@ def judged_sets_from_segments(
     ]
 
 
+def check_error_rates(lower_is_better: Collection[str], known: Collection[str]) -> None:
+    """Raise unless all error rates are among the known scores."""
+    for name in lower_is_better:
+        if name not in known:
+            raise TensorMTError(
+                f"there are no scores of {name!r} that could be error rates: "
+                f"{', '.join(known) or 'none at all'}",
+                options="lower_is_better",
+            )
+
+
 def judged_sets_from_score_files(
-    human: str, scores: Sequence[str], documents: str | None = None
+    human: str,
+    scores: Sequence[str],
+    documents: str | None = None,
+    lower_is_better: Collection[str] = (),
 ) -> list[JudgedSet]:
     """Read a judged set from score files of mt-metrics-eval.
 
@@ -149,17 +163,22 @@ def judged_sets_from_score_files(
         human: File of human scores.
         scores: Files of metric scores.
         documents: File with the document of every segment; None: every segment is a document.
+        lower_is_better: Names of the metrics that are error rates.
 
     Returns:
         A list with one set.
 
     Raises:
-        TensorMTError: If a file cannot be read or the files do not align.
+        TensorMTError: If a file cannot be read, the files do not align, or a name is unknown.
     """
+    names = [Path(path).name.removesuffix(".score").rsplit(".", 1)[0] for path in scores]
+    check_error_rates(lower_is_better, names)
     systems, tables = align_scores([human, *scores])
     own, *others = [torch.from_numpy(table) for table in tables]
-    names = [Path(path).name.removesuffix(".score").rsplit(".", 1)[0] for path in scores]
-    metrics = [Scores(name, name, table) for name, table in zip(names, others, strict=True)]
+    metrics = [
+        stored_scores(name, table, lower_is_better=name in lower_is_better)
+        for name, table in zip(names, others, strict=True)
+    ]
     docs = [str(i) for i in range(own.shape[1])]
     if documents:
         docs = read_documents(documents)

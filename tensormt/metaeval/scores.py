@@ -125,6 +125,25 @@ def system_means(table: Tensor, times: Tensor | None = None) -> Tensor:
     return round_for_ties(weights @ table.nan_to_num().T / (weights @ present.T))
 
 
+def stored_scores(
+    name: str, segments: Tensor, published: Tensor | None = None, lower_is_better: bool = False
+) -> Scores:
+    """Return the scores of a score file; those of an error rate are negated.
+
+    Args:
+        name: Name of the metric.
+        segments: Segment scores, float64 [S,N]; NaN where there is none.
+        published: System scores that came with the file, float64 [S].
+        lower_is_better: Whether the scores are error rates.
+
+    >>> stored_scores("m", torch.tensor([[1.0, 3.0]]), lower_is_better=True).systems().tolist()
+    [-2.0]
+    """
+    if lower_is_better:
+        segments, published = -segments, None if published is None else -published
+    return Scores(name, name, segments, published=published, negated=lower_is_better)
+
+
 def evaluate_metrics(evaluator: Evaluator, segments: Segments) -> list[Scores]:
     """Score all systems of a test set with all metrics of an evaluator.
 

@@ -7,7 +7,7 @@ for all pairs before the first text is scored.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -19,8 +19,13 @@ from torch import Tensor
 from tensormt.data.wmt import WMTSet, language_pairs, read_folder, target_language, write_scores
 from tensormt.errors import TensorMTError
 from tensormt.evaluator import Evaluator
-from tensormt.metaeval.judged_sets import JudgedSet, Selection, judged_sets_from_segments
-from tensormt.metaeval.scores import Scores, evaluate_metrics
+from tensormt.metaeval.judged_sets import (
+    JudgedSet,
+    Selection,
+    check_error_rates,
+    judged_sets_from_segments,
+)
+from tensormt.metaeval.scores import Scores, evaluate_metrics, stored_scores
 from tensormt.segments import Segments
 
 
@@ -32,6 +37,7 @@ def judged_sets_from_folder(
     pairs: Sequence[str] = (),
     references: Mapping[str, Sequence[str]] = MappingProxyType({}),
     stored: Sequence[str] | None = None,
+    lower_is_better: Collection[str] = (),
     human_outputs: bool = False,
     write_to: str | None = None,
     for_table: bool = False,
@@ -47,6 +53,7 @@ def judged_sets_from_folder(
         references: Names of references by language pair; those of "" are for all other pairs. The
             default is the reference that WMT used.
         stored: Names of stored metrics that are used; None: all, ["none"]: none.
+        lower_is_better: Names of stored metrics that are error rates.
         human_outputs: Whether human outputs are compared like those of systems.
         write_to: Folder to which computed scores are written in the same layout.
         for_table: Whether the sets are for a WMT table: one human score for each pair, by default
@@ -72,6 +79,7 @@ def judged_sets_from_folder(
         for pair in chosen
     ]
     _check_stored(folder, sets, stored)
+    check_error_rates(lower_is_better, list(dict.fromkeys(n for own in sets for n in own.stored)))
     parts = _selected_parts(sets, selection, for_table)
     tests = [part.select(read.test) for read, part in zip(sets, parts, strict=True)]
     for part, test in zip(parts, tests, strict=True):
@@ -86,7 +94,7 @@ def judged_sets_from_folder(
             _write(target, read, test, metrics)
         rows = [k for k, name in enumerate(read.test.systems) if name not in part.without]
         wanted = [name for name in read.stored if stored is None or name in stored]
-        metrics += [_stored_scores(read, name, rows) for name in wanted]
+        metrics += [_stored_scores(read, name, rows, name in lower_is_better) for name in wanted]
         human_systems = {
             name: _published(own, read.test.human[name], rows)
             for name, own in read.human_systems.items()
@@ -147,11 +155,11 @@ def _selected_parts(
     return parts
 
 
-def _stored_scores(read: WMTSet, name: str, rows: list[int]) -> Scores:
+def _stored_scores(read: WMTSet, name: str, rows: list[int], lower_is_better: bool) -> Scores:
     """Return the scores of a stored metric for the selected systems."""
     table = read.stored[name]
     published = _published(read.stored_systems.get(name), table, rows)
-    return Scores(name, name, torch.from_numpy(table[rows]), published=published)
+    return stored_scores(name, torch.from_numpy(table[rows]), published, lower_is_better)
 
 
 def _published(systems: np.ndarray | None, segments: np.ndarray, rows: list[int]) -> Tensor | None:

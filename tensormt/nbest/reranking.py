@@ -10,6 +10,7 @@ different pair is scored once; tensors of equally many samples are decoded by `t
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
@@ -20,7 +21,7 @@ from torch import Tensor
 
 from tensormt.combined.similarity import PAIRS
 from tensormt.data.coercion import as_lines, as_list
-from tensormt.errors import SegmentError, TensorMTError
+from tensormt.errors import SegmentError, TensorMTError, TensorMTWarning
 from tensormt.evaluator import Evaluator
 from tensormt.metric import Metric
 from tensormt.segments import Segments
@@ -96,6 +97,15 @@ def rerank(
     (['a dog sat'], [[1, 3, 2, 0]])
     """
     named, evaluator = single_metric(metric, parser, device, lang)
+    if not named.penalizes_short_output:
+        warnings.warn(
+            TensorMTWarning(
+                f"{named.name} does not fall when parts of an output are left out: short "
+                "candidates win; take a metric such as chrF (STM, HWCM and DSTM also have "
+                "balance=f1)"
+            ),
+            stacklevel=2,
+        )
     groups = as_groups(candidates, "candidates", 1)
     pools = groups if references is None else as_groups(references, "references", 1)
     if len(pools) != len(groups):

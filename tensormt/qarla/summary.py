@@ -33,7 +33,7 @@ class SummaryOptions:
     Args:
         triples: Triples of models.
         leave_one_out: Whether KING leaves out the model itself.
-        include: Names of metrics that the best set must contain.
+        include: Names of metrics that the best sets must contain.
         exclude: Names of metrics that the second best set must not contain.
     """
 
@@ -51,18 +51,21 @@ class Summary:
         cases: Number of cases.
         metrics: Names of the metrics.
         kings: KING of each metric.
+        search: How the best sets were found: "all sets", or "greedy" of more than 16 metrics.
         best: The best set of metrics, with its KING.
         best_without: The best set without the excluded metrics, if there are any.
         queens: Mean QUEEN of each system with the best set.
         human: By human score, the means of the systems and their correlation with QUEEN.
         jacks: JACK of each subset of systems and of all of them.
         ranked_first: By criterion, how many of the human authors rank first, such as "2/4".
-        king_and_correlation: By human score, KING and correlation of all sets of metrics.
+        king_and_correlation: By human score, KING and correlation of all sets of metrics; None
+            without human scores, or if the sets are too many.
     """
 
     cases: int
     metrics: list[str]
     kings: dict[str, float]
+    search: str
     best: dict[str, Any]
     best_without: dict[str, Any] | None
     queens: dict[str, float]
@@ -166,7 +169,9 @@ def summarize(
     best = _best_set(tensors, options, all_kings, include=options.include)
     without = None
     if options.exclude:
-        without = _named(tensors, _best_set(tensors, options, all_kings, exclude=options.exclude))
+        kept = [name for name in options.include if name not in options.exclude]
+        found = _best_set(tensors, options, all_kings, include=kept, exclude=options.exclude)
+        without = _named(tensors, found)
     chosen = tensors.take(metrics=best.metrics)
     queens = chosen.queen(options.triples).sum(dim=0) / chosen.peer_mask.sum(dim=0)
     against = None
@@ -178,6 +183,7 @@ def summarize(
         cases=len(tensors.am),
         metrics=list(tensors.names),
         kings=_single_kings(tensors, options),
+        search="greedy" if all_kings is None else "all sets",
         best=_named(tensors, best),
         best_without=without,
         queens=dict(zip(systems, queens.tolist(), strict=True)),

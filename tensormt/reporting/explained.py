@@ -98,6 +98,7 @@ class Explained:
         members: Explanations of the members of a mean.
         base: Score without any match; None if it is not known, and for means.
         edits: Edits, for error rates.
+        reference: Number of the reference that gave the score, from 0; None if all are used.
 
     >>> Explained("n-gram", [Match(1, 0, "cat", True, 0, [[1]])]).counts
     {1: 1}
@@ -110,6 +111,7 @@ class Explained:
     members: list[Member] = field(default_factory=list)
     base: float | None = None
     edits: list[Edit] = field(default_factory=list)
+    reference: int | None = None
 
     @property
     def counts(self) -> dict[int, int]:
@@ -204,6 +206,9 @@ def by_segment(found: Explanation, metric: Metric[Any], statistics: Tensor) -> l
         return segments
     for segment, edits in zip(segments, found.edits, strict=False):
         segment.edits.extend(edits)
+    if found.best is not None:
+        best = found.best.tolist()
+        segments = [replace(own, reference=k) for own, k in zip(segments, best, strict=True)]
     words = [found.text(number) for number in range(len(found.hyp))]
     if found.items is not None:
         values = None if found.adds is not None else order_values(metric, statistics, found)

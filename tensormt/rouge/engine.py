@@ -156,7 +156,8 @@ def _content(batch: TokenBatch) -> TokenBatch:
     words = batch.dictionary.strings
     numbers, names = Dictionary.encode([*words, NO_TOKEN])
     numbers = numbers.to(batch.device, torch.int32)
-    content = torch.tensor([word not in STOP_WORDS for word in words], device=batch.device)
+    kinds = [word not in STOP_WORDS for word in words]
+    content = torch.tensor(kinds, dtype=torch.bool, device=batch.device)
     kept = content.index_select(0, batch.tokens)
     owner = torch.repeat_interleave(batch.lengths)
     lengths = torch.zeros_like(batch.lengths).index_add_(0, owner, kept.to(batch.lengths.dtype))

@@ -75,10 +75,10 @@ def _subsequence(
 def _union(hyp: TokenBatch, refs: References, chosen: Tensor) -> Explanation:
     """The words that the hypothesis shares with the union of subsequences in the reference."""
     own, *streams = unify([hyp, *refs.streams])
-    one = sentences(own, SENTENCE_END)
+    one, *others = sentences([own, *streams], SENTENCE_END)
     sides = [_words(own, one.words)]
-    for stream in streams:
-        sides.append(_words(stream, union_places(one, sentences(stream, SENTENCE_END))))
+    for stream, other in zip(streams, others, strict=True):
+        sides.append(_words(stream, union_places(one, other)))
     found = items(sides[0], sides[1:], chosen)
     return Explanation("word", own, streams, found, columns=[[_MATCHED]], best=chosen, evenly=True)
 

@@ -9,6 +9,7 @@ tokens of their own; a segment without one is a single sentence.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import pyarrow.compute as pc
@@ -40,11 +41,20 @@ class Sentences(NamedTuple):
     sizes: Tensor
 
 
-def sentences(batch: TokenBatch, end: str) -> Sentences:
-    """Find the sentences of a batch, which end at a token or with the segment."""
-    number = -1 if batch.dictionary is None else pc.index(batch.dictionary.array, end).as_py()
+def sentences(batches: Sequence[TokenBatch], end: str) -> list[Sentences]:
+    """Find the sentences of batches of one dictionary, which end at a token or with the segment."""
+    symbols = torch.cat([batch.tokens for batch in batches])
+    if batches[0].dictionary is None:  # ids may be any integers
+        symbols = torch.unique(symbols, return_inverse=True)[1]
+    parts = symbols.split_with_sizes([len(batch.tokens) for batch in batches])
+    return [_of_batch(batch, own, end) for batch, own in zip(batches, parts, strict=True)]
+
+
+def _of_batch(batch: TokenBatch, symbols: Tensor, end: str) -> Sentences:
     segment, place = repeat(batch.lengths)
-    words = batch.tokens != number
+    words = torch.ones_like(batch.tokens, dtype=torch.bool)
+    if batch.dictionary is not None:
+        words = batch.tokens != pc.index(batch.dictionary.array, end).as_py()
     after = torch.ones_like(words)
     after[1:] = ~words[:-1]
     opens = words & (after | (place == 0))
@@ -54,9 +64,10 @@ def sentences(batch: TokenBatch, end: str) -> Sentences:
     zeros = torch.zeros_like(batch.lengths)
     of_segment = zeros.index_add(0, segment, words.to(torch.int64))
     count = zeros.index_add(0, take(segment, starts), torch.ones_like(starts))
-    tokens = batch.tokens.to(torch.int32)
     first = count.cumsum(0) - count
-    return Sentences(Sequences(tokens, starts, sizes), words, segment, count, first, of_segment)
+    return Sentences(
+        Sequences(symbols.to(torch.int32), starts, sizes), words, segment, count, first, of_segment
+    )
 
 
 def union_places(hyp: Sentences, ref: Sentences, pairs: int = _PAIRS) -> Tensor:
@@ -82,11 +93,10 @@ def union_places(hyp: Sentences, ref: Sentences, pairs: int = _PAIRS) -> Tensor:
 def union_matches(hyp: TokenBatch, refs: References, end: str) -> tuple[Tensor, Tensor, Tensor]:
     """Return the matches [R,B], the words of the hypotheses [B] and of the references [R,B]."""
     own, *streams = unify([hyp, *refs.streams])
-    one = sentences(own, end)
+    one, *others = sentences([own, *streams], end)
     keys = Keys(one.segment[one.words], own.hashes[one.words])
     matched, sizes = [], []
-    for stream in streams:
-        other = sentences(stream, end)
+    for stream, other in zip(streams, others, strict=True):
         union = union_places(one, other)
         held = Keys(other.segment[union], stream.hashes[union])
         matched.append(clipped(held, [keys], len(hyp)))

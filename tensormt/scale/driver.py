@@ -20,7 +20,7 @@ from typing import Any
 
 from tensormt.data.fsspec_io import filesystem
 from tensormt.data.row_columns import Columns
-from tensormt.data.shard_reader import content_digest
+from tensormt.data.shard_reader import check_columns, content_digest
 from tensormt.data.shard_writer import SUFFIXES, read_footer, remove_temporary_files, write_json
 from tensormt.data.shards import Shard, cut_files, find_files
 from tensormt.errors import TensorMTError
@@ -38,6 +38,7 @@ from tensormt.scale.process_engine import ProcessEngine
 from tensormt.scale.ray_engine import RayEngine
 from tensormt.scale.worker import Task
 from tensormt.statistics import Totals
+from tensormt.text_warnings import TextWarnings
 
 SHARD_BYTES = 16 << 20
 ENGINES = ("local", "ray")
@@ -179,6 +180,7 @@ def score_files(
     job = Job(folder, names, columns, format, skip=skip, documents=documents, **options)
     job.evaluator()  # check names, options and parser before anything is written
     shards = plan(paths, folder, shard_bytes)
+    check_columns(shards[0], job.columns)
     _prepare(job, shards, overwrite)
     mine = shards[part[0] - 1 :: part[1]]
     kind = {"local": ProcessEngine, "ray": RayEngine}[engine]
@@ -301,6 +303,9 @@ def _summary(job: Job, shards: Sequence[Shard], done: dict[int, Task]) -> Summar
             if job.documents:
                 totals.merge(read_sums(job, shard))
     evaluator = replace(job, tables={}).evaluator()
+    seen = TextWarnings(evaluator.metrics)
+    for footer in footers:
+        seen.counts.update(footer.get("warnings", {}))
     references = max((footer["references"] for footer in footers), default=0)
     summary = Summary(
         totals.corpus_scores(evaluator.metrics, ""),
@@ -320,6 +325,7 @@ def _summary(job: Job, shards: Sequence[Shard], done: dict[int, Task]) -> Summar
             remove_temporary_files(sums_folder(job.out))
         write_json(f"{job.out}/summary.json", _facts(job, summary, shards, done))
         remove_temporary_files(job.out)
+    seen.warn()
     return summary
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from torch import Tensor
 
 from tensormt.data.fsspec_io import allow_protocols, local_copy
-from tensormt.data.row_columns import Columns
+from tensormt.data.row_columns import SOURCE, Columns
 from tensormt.data.shard_writer import SUFFIXES
 from tensormt.data.shards import Shard
 from tensormt.errors import TensorMTError
@@ -40,7 +40,8 @@ class Job:
     Args:
         out: Output folder.
         metrics: Names of metrics.
-        columns: Names of columns.
+        columns: Names of columns; source texts that a metric reads are in `src` if no other
+            column is named.
         form: Format of the score files, "parquet" or "jsonl".
         parser: Name or path of the parser.
         trusted: Whether a supar checkpoint (a pickle) may be loaded.
@@ -78,6 +79,10 @@ class Job:
         allow_protocols(self.protocols)  # in the process of a worker, too
         if self.form not in SUFFIXES:
             raise TensorMTError(f"no format {self.form!r}: choose from {', '.join(SUFFIXES)}")
+        if self.columns.src is None and self.metrics:
+            named = named_metrics(self.metrics, self.lang)
+            if any(metric.reads.uses_sources for metric in named.values()):
+                object.__setattr__(self, "columns", self.columns._replace(src=SOURCE))
         if self.chunk is not None and self.chunk < 1:
             raise TensorMTError(f"chunks of {self.chunk} segments: expected at least 1")
         if self.documents and self.columns.doc is None:
@@ -117,10 +122,6 @@ class Job:
                 for metric in members:
                     metric.use_counts(table)
         for name, metric in named.items():
-            if metric.reads.uses_sources and self.columns.src is None:
-                raise TensorMTError(
-                    f"{name} compares with the source text: name its column", options="src"
-                )
             if metric.needs_fit and not metric.unfitted():  # a metric of another package
                 raise TensorMTError(
                     f"{name} needs all references at once, which are counted over the rows of "

@@ -33,6 +33,7 @@ from tensormt.scale.documents import finished_footer, write_sums
 from tensormt.scale.job import Job, unfitted
 from tensormt.segments import Segments
 from tensormt.statistics import Statistics, Totals
+from tensormt.text_warnings import TextWarnings
 
 FORMAT = "tensormt scores 1"
 _MAX_ERRORS = 5  # messages about invalid rows in a footer
@@ -105,13 +106,13 @@ class Worker:
         if self.job.columns.doc:
             kept["doc"] = "string"
         digest = hashlib.blake2b(digest_size=16)
-        totals = Totals()
+        totals, seen = Totals(), TextWarnings(self.evaluator.metrics)
         began, rows, references = time.process_time(), 0, 0
         errors: list[str] = []
         skipped = 0
         with ScoreFile(target, {**kept, **dict.fromkeys(names, "double")}) as file:
             for start, part in self._chunks(shard, self.job.chunk_size(self.evaluator), digest):
-                found, bad = self._statistics(shard, start, part)
+                found, bad = self._statistics(shard, start, part, seen)
                 good = [k for k in range(len(part)) if k not in bad]
                 columns: dict[str, list[Any]] = {
                     name: self._kept(part, name, kind) for name, kind in kept.items()
@@ -138,6 +139,7 @@ class Worker:
                 "skipped": skipped,
                 "errors": errors,
                 "references": references,
+                "warnings": seen.counts,
                 "signatures": self.evaluator.signatures(references),
                 "statistics": totals.to_json()["corpus"].get("", {}),
                 "cpu_seconds": time.process_time() - began,
@@ -153,11 +155,14 @@ class Worker:
             return values
         return [None if value is None else str(value) for value in values]
 
-    def _evaluate(self, rows: list[Record]) -> Statistics:
-        return self.evaluator.evaluate(row_segments(rows, self.job.columns))
+    def _evaluate(self, rows: list[Record], seen: TextWarnings) -> Statistics:
+        segments = row_segments(rows, self.job.columns)
+        found = self.evaluator.evaluate(segments)
+        seen.add(segments, found)
+        return found
 
     def _statistics(
-        self, shard: Shard, start: int, part: list[Record | InvalidRow]
+        self, shard: Shard, start: int, part: list[Record | InvalidRow], seen: TextWarnings
     ) -> tuple[Statistics | None, dict[int, str]]:
         """Statistics of the valid rows, and messages about the others by position."""
         bad = {k: row.message for k, row in enumerate(part) if isinstance(row, InvalidRow)}
@@ -167,7 +172,7 @@ class Worker:
         def score(some: list[int]) -> None:
             """Score rows; a row that cannot be scored is found by bisection."""
             try:
-                found.append(self._evaluate([rows[k] for k in some]))
+                found.append(self._evaluate([rows[k] for k in some], seen))
             except TensorMTError as error:
                 if len(some) > 1:
                     score(some[: len(some) // 2])

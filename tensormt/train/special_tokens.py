@@ -161,16 +161,11 @@ def warn_if_empty(lengths: Tensor) -> None:
     Only on the CPU, since reading lengths causes a synchronization on other devices.
     """
     if values_readable(lengths) and lengths.numel() and not bool(lengths.any()):
-        warn_all_empty(lengths.numel())
-
-
-def warn_all_empty(number: int) -> None:
-    """Warn that all hypotheses of a batch are empty."""
-    warnings.warn(
-        f"all {number} hypotheses of this batch are empty: check that pad, eos and bos "
-        "(SpecialIds.from_tokenizer) are those of the model, and that lengths are correct",
-        stacklevel=3,
-    )
+        warnings.warn(
+            f"all {lengths.numel()} hypotheses of this batch are empty: check that pad, eos and "
+            "bos (SpecialIds.from_tokenizer) are those of the model, and that lengths are correct",
+            stacklevel=2,
+        )
 
 
 def decode_texts(

@@ -13,6 +13,7 @@ rewarded.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Coroutine, Sequence
 from os import PathLike
 from typing import Any
@@ -21,15 +22,16 @@ import torch
 from torch import Tensor
 
 from tensormt.data.coercion import as_lines, as_list
-from tensormt.errors import TensorMTError
+from tensormt.errors import TensorMTError, TensorMTWarning
 from tensormt.evaluator import Evaluator
 from tensormt.metric import Metric
 from tensormt.parser import Parser
 from tensormt.scoring import read_segments
 from tensormt.segments import Segments
+from tensormt.stored_scores import StoredInput
 from tensormt.train.naming import as_metric
 from tensormt.train.rewards import Reward
-from tensormt.train.special_tokens import decode_texts, warn_all_empty
+from tensormt.train.special_tokens import decode_texts
 from tensormt.train.trainers import GrpoReward, OpenRLHFReward, VerlAsyncReward, VerlReward
 from tensormt.trees.sources import TreeSource
 
@@ -119,6 +121,11 @@ class TextReward:
                 f"{metric.name} needs counts of all references: pass the references of the "
                 "training set as fit_on"
             )
+        if isinstance(metric.reads, StoredInput):
+            raise TensorMTError(
+                f"{metric.name} has stored scores, which belong to the outputs of a test set: a "
+                "reward needs a metric that scores any text"
+            )
         self.device = device
         self.evaluator = fitted_evaluator(metric, parser, device, fit_on)
         self.metric = metric = self.evaluator.metrics[metric.name]
@@ -152,8 +159,18 @@ class TextReward:
         if not outputs:
             return torch.zeros(0, dtype=torch.float64, device=self.device)
         if not any(text and not text.isspace() for text in outputs):
-            warn_all_empty(len(outputs))
+            self._warn(f"all {len(outputs)} texts of this batch are empty")
+        if self.metric.reads.uses_sources:
+            none = sum(not (text or "").strip() for text in segments.sources or ())
+            if none:
+                self._warn(
+                    f"{none} of {len(outputs)} texts of this batch have no source text: nothing "
+                    "in them counts as copied"
+                )
         return self.evaluator.segment_scores(segments)[self.metric.name][0]
+
+    def _warn(self, message: str) -> None:
+        warnings.warn(TensorMTWarning(f"reward by {self.metric.name}: {message}"), stacklevel=4)
 
     def samples(
         self, texts: Sequence[Sequence[str]], refs: Sequence[Sequence[str | None]]

@@ -51,10 +51,11 @@ class _ScaledReward:
         Raises:
             TensorMTError: If numbers of rows differ.
         """
-        if len(outputs) != len(refs):
-            raise TensorMTError(
-                f"{len(outputs)} completions but references for {len(refs)}: pass one row each"
-            )
+        for column, what in ((refs, "references"), (sources, "source texts")):
+            if column is not None and len(column) != len(outputs):
+                raise TensorMTError(
+                    f"{len(outputs)} completions but {what} for {len(column)}: pass one row each"
+                )
         present = [k for k, own in enumerate(refs) if own]
         found: list[float | None] = [None] * len(refs)
         if present:

@@ -135,3 +135,21 @@ def test_json_and_numbers_out_of_range(files, capsys):
     assert {item["text"] for item in items if item["counted"]} == {"the", "cat", "the cat"}
     assert main(["explain", *files, "--segment", "3"]) == 2
     assert "--segment 3: expected a number from 1 to 2" in capsys.readouterr().err
+
+
+def test_edits_name_their_reference_also_in_a_mean(tmp_path, capsys):
+    for name, line in (
+        ("h", "the dog runs home"),
+        ("r", "the cat ran home today"),
+        ("s", "a dog runs to home"),
+    ):
+        (tmp_path / name).write_text(f"{line}\n")
+    files = [str(tmp_path / "r"), str(tmp_path / "s"), "-i", str(tmp_path / "h")]
+    edits = "2 edits to reference 2\n  substitution at 1: the → a\n  deletion at 4: to\n"
+    assert main(["explain", *files, "-m", "ter"]) == 0
+    assert edits in capsys.readouterr().out
+    assert main(["explain", *files, "-m", "ter+chrf"]) == 0
+    assert f"TER: {edits}" in capsys.readouterr().out
+    assert main(["explain", *files, "-m", "ter", "-f", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)["systems"]["h"]["ter"]
+    assert (found["reference"], len(found["edits"])) == (1, 2)

@@ -113,6 +113,10 @@ def test_score_files(tmp_path, capsys):
         run(files[0], "--scores", files[1], "--docs", docs)
     with pytest.raises(TensorMTError, match="goes with one file of human scores, got 2"):
         run(files[0], files[1], "--scores", files[2])
+    with pytest.raises(TensorMTError, match="-m ter: score files have no texts"):
+        run(files[0], "--scores", files[1], "-m", "ter")
+    with pytest.raises(TensorMTError, match="holds scores, not texts: name the files of --scores"):
+        run(files[0], "--scores", f"X={files[1]}")
 
 
 def test_trees_are_parsed_once_and_kept(jsonl, capsys, monkeypatch, tmp_path):

@@ -158,3 +158,15 @@ def test_plots_need_matplotlib_before_any_text_is_parsed(jsonl, monkeypatch, tmp
     monkeypatch.setattr("tensormt.parser.parser.Parser.parse", None)
     with pytest.raises(TensorMTError, match="plots need matplotlib"):
         run(jsonl, "-m", "hwcm", "--no-cache", "--plots", tmp_path / "figures")
+
+
+def test_what_the_best_sets_contain_is_said(jsonl, capsys):
+    run(jsonl, "-m", *METRICS, "--exclude", "vector", "--include", "bleu:max_order=2")
+    [found] = [line for line in capsys.readouterr().out.splitlines() if "best set without" in line]
+    assert found.startswith("best set without vector: ")
+    assert "bleu:max_order=2" in found
+    many = [f"vector-{n}" for n in range(1, 18)]
+    run(jsonl, "-m", *many, "--human", "fluency")
+    out = capsys.readouterr().out
+    assert "best set (greedy search): vector-" in out
+    assert out.endswith("KING against correlation: left out, for it takes all sets of 17 metrics\n")

@@ -93,6 +93,10 @@ def test_score_trees_in_all_formats(tmp_path, capsys):
     assert len(table.splitlines()) == 3
     assert table.splitlines()[1].split("\t")[0] == "sysA.ptb"
     _, latex, _ = here(capsys, "score", one, "-i", a, "--trees", "-m", "stm", "-f", "latex")
+    _, errors, _ = here(capsys, "score", one, "-i", a, "-m", "ter", "bleu", "-f", "latex")
+    assert r" & ter $\downarrow$ & bleu \\" in errors
+    _, errors, _ = here(capsys, "score", one, "-i", a, "-m", "ter", "bleu", "-f", "json")
+    assert json.loads(errors)["lower_is_better"] == ["ter"]
     assert latex.startswith(r"\begin{tabular}{lr}")
 
 

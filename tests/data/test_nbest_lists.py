@@ -1,6 +1,7 @@
 """Files of several texts for each segment: all forms, and what is wrong in them."""
 
 import json
+import warnings
 
 import pytest
 
@@ -51,6 +52,8 @@ def test_all_forms_hold_the_same(tmp_path):
         ("a.txt", "a\n", {"numbers": "w"}, "has texts only, no 'w'"),
         ("a.txt", "0 ||| a ||| 1\nb\n", {}, "line 2: expected a line as 0 "),
         ("a.txt", "0 ||| a\n1 ||| b\n0 ||| c\n", {}, "line 3: segment 0 stands in two places"),
+        ("a.txt", "0 ||| a\n2 ||| b\n", {}, "line 2: segment 2 follows segment 0: those between"),
+        ("a.jsonl", '{"candidates": ["a", null]}\n', {}, "line 1: 'candidates' has a null"),
         ("a.txt", "0 ||| a ||| x\n", {"numbers": "score"}, "the last field is 'x', expected a n"),
         ("a.txt", "0 ||| a ||| 1\n", {"numbers": "w"}, "whose last field is called 'score'"),
     ],
@@ -64,3 +67,13 @@ def test_a_file_of_one_text_each_is_not_one_segment(tmp_path):
     path = write(tmp_path / "a.txt", "a\nb\nc\nd\n")
     with pytest.raises(TensorMTError, match="the first 4 lines would be one segment"):
         read_text_lists(path, most=3)
+
+
+@pytest.mark.parametrize(("text", "line"), [("\na\n", 1), ("a\n\n\n\nb\n", 2), ("a\n\nb\n\n\n", 0)])
+def test_empty_lines_that_end_no_segment(tmp_path, text, line):
+    path = write(tmp_path / "a.txt", text)
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        assert [*map(len, read_text_lists(path).texts)] == [1] * (1 + ("b" in text))
+    messages = [f"{path}, line {line}: an empty line that ends no segment"] if line else []
+    assert [str(own.message).split(" is left")[0] for own in found] == messages

@@ -110,7 +110,7 @@ def test_the_commands(tmp_path, capsys):
     capsys.readouterr()
     for wrong, message in (
         (["--scores", "x"], "expected NAME=FILE"),
-        (["--scores", "chrf=x"], "with a name of its own"),
+        (["--scores", "chrf=x"], "there is another metric chrf"),
         (["--lower-is-better", "X"], "no --scores of that name"),
         (["--scores", f"X={tmp_path}/none"], "none"),
     ):

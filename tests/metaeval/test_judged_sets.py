@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from tensormt.errors import TensorMTError
+from tensormt.metaeval.format import set_notes
 from tensormt.metaeval.judged_sets import (
     Selection,
     judged_sets_from_score_files,
@@ -58,6 +59,12 @@ def test_score_files(tmp_path):
     [found] = judged_sets_from_score_files(str(human), [str(metric)])
     assert (found.name, found.systems) == ("x.mqm.seg.score", ["s1", "s2"])
     assert found.human.nan_to_num(9).tolist() == [[-1, 9], [0, -2]]
+    [error] = judged_sets_from_score_files(str(human), [str(metric)], None, ["BLEU"])
+    assert error.metrics[0].segments.tolist() == (-found.metrics[0].segments).tolist()
+    assert (error.metrics[0].negated, found.metrics[0].negated) == (True, False)
+    assert set_notes([error]) == ["negated, as lower is better: BLEU"]
+    with pytest.raises(TensorMTError, match="no scores of 'TER' that could be error rates: BLEU"):
+        judged_sets_from_score_files(str(human), [str(metric)], None, ["TER"])
     assert [own.name for own in found.metrics] == ["BLEU"]
     assert found.metrics[0].segments.tolist() == [[30, 40], [10, 20]]
     assert (found.documents[0].tolist(), found.documents[1]) == ([0, 1], 2)

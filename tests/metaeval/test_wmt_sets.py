@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+import torch
 from metaeval.error_rate_samples import LengthError, LengthScore
 from metaeval.wmt_samples import PAIRS, write_folder
 
@@ -77,6 +78,19 @@ def test_human_outputs_on_request(folder):
     assert zh[0].systems == ["refB", "s0", "s1", "s2", "s3", "synthetic_ref"]
     assert he[0].systems == ["refA", "s0", "s1", "s2", "s3", "synthetic_ref"]
     assert de[0].human_outputs == []
+
+
+def test_stored_error_rates_are_negated(folder):
+    name = next(metric.name for metric in read(folder)[0][0].metrics if metric.score is None)
+    scores = [read(folder, lower_is_better=names)[0][0] for names in ([], [name])]
+    [plain, error] = [
+        next(metric for metric in own.metrics if metric.name == name) for own in scores
+    ]
+    assert torch.equal(error.segments, -plain.segments)
+    assert torch.equal(error.systems(), -plain.systems())
+    assert (error.negated, plain.negated) == (True, False)
+    with pytest.raises(TensorMTError, match="there are no scores of 'x' that could be error rates"):
+        read(folder, lower_is_better=["x"])
 
 
 def test_systems_of_some_pairs_can_be_left_out(folder):

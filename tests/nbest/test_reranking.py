@@ -2,6 +2,7 @@
 
 import math
 import random
+import warnings
 
 import pytest
 import sacrebleu
@@ -136,3 +137,12 @@ def test_scores_that_are_no_numbers_are_an_error():
 
     with pytest.raises(TensorMTError, match="segment 1 has a score of BLEU"):
         tm.rerank([["a dog", "a cat"]], Broken())
+
+
+def test_metrics_that_choose_short_candidates_are_warned_of():
+    for metric in ("offtarget", "stm", "rouge:balance=precision"):
+        with pytest.warns(UserWarning, match="does not fall when parts of an output are left out"):
+            tm.rerank([["a b", "a"]], metric)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tm.rerank([["a b", "a"]], "ter")

@@ -102,8 +102,18 @@ def test_files_rows_and_shards(tmp_path, capsys, monkeypatch):
         assert found["score"] == values["score"]
     summary = score_files(["rows.jsonl"], "scores", ["copied"], src="text", workers=1)
     assert summary.corpus["copied"] == values["score"]
-    with pytest.raises(TensorMTError, match="copied compares with the source text: name its col"):
-        score_files(["rows.jsonl"], "other", ["copied"], workers=1)
+    for named in (None, "quelle"):
+        with pytest.raises(TensorMTError, match=f"no column '{named or 'src'}': it has hypothesis"):
+            score_files(["rows.jsonl"], "other", ["copied"], workers=1, src=named)
+    assert not (tmp_path / "other").exists()
+    rows = [{"hypothesis": "a b", "reference": "c d", "src": text} for text in ("a b", "", None)]
+    lines = [json.dumps(row) for row in rows]
+    (tmp_path / "default.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    with pytest.warns(UserWarning, match="2 of 3 segments have no source text"):
+        summary = score_files(["default.jsonl"], "default", ["copied"], workers=1)
+    assert summary.corpus["copied"] == pytest.approx(1 / 3)
+    with pytest.warns(UserWarning, match="2 of 3 segments have no source text"):  # of a done run
+        score_files(["default.jsonl"], "default", ["copied"], workers=1)
     assert main(["score", "ref.txt", "-i", "hyp.txt", *options]) == 2
     assert "source text, which is not given: pass sources (--src)" in capsys.readouterr().err
     (tmp_path / "src.txt").write_text("one\n", encoding="utf-8")
@@ -123,6 +133,11 @@ def test_what_is_missing_is_said():
         tm.Copied()(batch, [batch])
     with pytest.raises(TensorMTError, match="1 hypotheses, 2 sources"):
         SourceBatch(batch, tm.TokenBatch.from_text(["a", "b"]))
+    reward = TextReward("copied").grpo(source="src")
+    with pytest.warns(UserWarning, match="1 of 2 texts of this batch have no source text"):
+        assert reward(completions=["a", "a"], references=["b", "b"], src=[None, "a"]) == [1, 0]
+    with pytest.raises(TensorMTError, match="2 completions but source texts for 1: pass one row"):
+        reward(completions=["a", "a"], references=["b", "b"], src=["a"])
     with pytest.raises(TensorMTError, match="extra_info has no 'src'"):
         TextReward("copied").verl(source="src")("", "a", ["a"], {})
     with pytest.raises(TensorMTError, match="no column 'src' with source texts, it has refs"):

@@ -21,6 +21,7 @@ def test_the_summary_is_made_of_the_measures():
     best = qarla.best_of(kings)
     assert found.best == {"metrics": [NAMES[k] for k in best.metrics], "king": best.king}
     assert "bleu" not in found.best_without["metrics"]
+    assert found.search == "all sets"
     chosen = tensors.take(metrics=best.metrics)
     queens = chosen.queen()
     assert found.queens["poor"] == pytest.approx(queens[:, 0].mean().item())
@@ -44,6 +45,7 @@ def test_too_many_metrics_to_enumerate_are_searched_greedily():
     found = summarize(tensors, test_set.systems, SummaryOptions(), {}, human)
     assert found.best["king"] == qarla.greedy_set(tensors.am, tensors.mm, **tensors.masks).king
     assert found.king_and_correlation is None
+    assert found.search == "greedy"
 
 
 def test_a_best_set_of_more_metrics_than_can_be_enumerated():

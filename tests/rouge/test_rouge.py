@@ -2,6 +2,7 @@
 
 import json
 import random
+import warnings
 
 import pytest
 import torch
@@ -87,6 +88,18 @@ def test_without_stop_words_equal_to_rouge_score_of_the_other_words(variant, ste
         others = [content(ref) for ref in refs if ref.strip()]
         best = peer.score_multi(others, content(hyp))[PEERS[variant]]
         assert own == pytest.approx([getattr(best, field) for field in FIELDS], abs=1e-9)
+
+
+@pytest.mark.parametrize("number", [1, 100])
+@pytest.mark.parametrize("variant", ["1", "2", "l", "lsum", "w", "s"])
+def test_without_stop_words_of_no_word_at_all(variant, number):
+    metric = tm.ROUGE(variant, stop_words=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for hyp, refs, score in (("", ["a cat ran"], 0), ("a cat ran", ["a cat ran", None], 1)):
+            streams = [[ref] * number for ref in refs]
+            found = tm.score([hyp] * number, streams, [metric]).segments["rouge"]
+            assert found.tolist() == [score] * number
 
 
 def test_stop_words_in_signatures_and_ids():
@@ -216,6 +229,22 @@ def test_token_ids():
         assert tm.ROUGE(variant)(hyp, [ref]).tolist() == pytest.approx([score])
     with pytest.raises(TensorMTError, match="no stems"):
         tm.ROUGE("1", stem=True)(hyp, [ref])
+
+
+@pytest.mark.parametrize("variant", ["l", "lsum"])
+def test_any_token_ids(variant):
+    """Ids below 0 are words as others are, and end no sentence."""
+
+    def ids(*words):
+        return tm.TokenBatch.from_ids(torch.tensor([words]), torch.tensor([len(words)]))
+
+    for own, other, score in (
+        (ids(-1), ids(-1), 1),
+        (ids(5, 6), ids(5, -1, 6), 0.8),
+        (ids(-2, 3), ids(-2, 4), 0.5),
+        (ids(2**31), ids(2**31), 1),
+    ):
+        assert tm.ROUGE(variant)(own, [other]).tolist() == [pytest.approx(score)]
 
 
 def test_rewards_and_torchmetrics():

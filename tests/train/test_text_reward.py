@@ -166,7 +166,7 @@ def test_off_the_thread_that_made_it_and_pickled():
 def test_empty_text_is_no_trouble():
     reward = TextReward(tm.STM(), CachedParser(Plain()))
     assert reward([], []).shape == (0,)
-    with pytest.warns(UserWarning, match="all 2 hypotheses"):
+    with pytest.warns(UserWarning, match="reward by STM: all 2 texts of this batch are empty"):
         assert reward(["", " "], [["a"], ["b"]]).tolist() == [0, 0]
     assert reward(["", "a dog"], [["a dog"], ["a dog", ""]]).tolist() == [0, 1]
     assert reward.utility([["", "a dog"]]).tolist() == [[[0, 0], [0, 1]]]
