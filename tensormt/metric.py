@@ -115,7 +115,8 @@ class Metric(ABC, Generic[Batch]):
         return None
 
     def _explain(self, hyp: Batch, refs: Sequence[Batch]) -> Explanation:
-        raise NoExplanation(f"{self.name} does not say what it matched: explain one of its parts")
+        parts = ": explain one of its parts" if hasattr(self, "metrics") else ""
+        raise NoExplanation(f"{self.name} does not say what it matched{parts}")
 
     def _fit(self, refs: Sequence[Batch]) -> None:
         """Take in the references of the test set, or of one more part of it."""

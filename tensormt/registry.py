@@ -13,6 +13,7 @@ code. Classes are imported when they are asked for; importing a metric does not 
 from __future__ import annotations
 
 import difflib
+import re
 import warnings
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
@@ -39,6 +40,8 @@ __all__ = [
 ]
 
 GROUP = "tensormt.metrics"
+
+_ROUGE = re.compile("rouge[-_ ]?([1-9]|l|lsum|w|s|su)")  # as other packages name its variants
 
 # name → module and class
 METRICS = {
@@ -150,6 +153,8 @@ def find(name: str) -> type[Metric[Any]]:
 
 def _suggestion(name: str) -> str:
     """Which metric a misspelt name may mean, or else all names."""
+    if rouge := _ROUGE.fullmatch(name.lower()):
+        return f"did you mean rouge:variant={rouge[1]}?"
     known = (*METRICS, *MEANS, *ALIASES, *_installed())
     close = difflib.get_close_matches(name.lower(), known, n=1)
     return f"did you mean {close[0]}?" if close else f"choose from {', '.join(known)}"

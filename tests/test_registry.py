@@ -116,6 +116,8 @@ def test_yes_and_no_in_any_case(text, value):
         ("stm:max_depth", "'max_depth' is no option of stm"),
         ("hwcm:rules=mine", "no head rules named 'mine'"),
         ("blue", r"no metric named 'blue': did you mean bleu\?"),
+        ("rougeLsum", r"no metric named 'rougeLsum': did you mean rouge:variant=lsum\?"),
+        ("rouge-2", r"no metric named 'rouge-2': did you mean rouge:variant=2\?"),
         ("xyz", "no metric named 'xyz': choose from bleu, nist"),
         ("", "no metric named ''"),
     ],

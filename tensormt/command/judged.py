@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from tensormt.command import arguments
 from tensormt.command.progress import Progress
+from tensormt.errors import TensorMTError
 
 if TYPE_CHECKING:  # torch is imported only when a command runs
+    from tensormt.evaluator import Evaluator
     from tensormt.metaeval.judged_sets import Selection
     from tensormt.segments import Segments
 
@@ -67,6 +69,15 @@ def trees_for(args: argparse.Namespace, segments: Segments) -> Any:
     first = next((text.lstrip() for text in texts), "")
     form = "brackets" if first.startswith("(") else "conllu"
     return TreesAsText(form, f"{args.data[0]}, ")
+
+
+def check_sources(evaluator: Evaluator, segments: Segments) -> None:
+    """Raise if a metric reads sources and the rows have none."""
+    for name, metric in evaluator.metrics.items():
+        if metric.reads.uses_sources and segments.sources is None:
+            raise TensorMTError(
+                f"{name} compares with the source text: the rows of DATA.jsonl need a key src"
+            )
 
 
 class ParsingBar:

@@ -212,6 +212,7 @@ def _test_sets(args: argparse.Namespace) -> list[list[JudgedSet]]:
         evaluator = arguments.make_evaluator(args, metrics, trees)
     if stored:
         evaluator = evaluator.with_metrics({**evaluator.metrics, **stored})
+    judged.check_sources(evaluator, segments)
     selection.human_tables(segments)  # unknown names are an error before anything is scored
     with judged.ParsingBar(args, progress):
         scores = evaluate_metrics(evaluator, segments)

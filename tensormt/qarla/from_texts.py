@@ -133,6 +133,12 @@ def similarity_tensors_from_segments(
 
 def _metric_similarities(segments: Segments, evaluator: Evaluator) -> dict[str, Tensor]:
     """Compute x(candidate i, reference j) by metric, float64 [T,N,N]."""
+    for name, metric in evaluator.metrics.items():
+        if metric.reads.uses_sources:
+            raise TensorMTError(
+                f"{name} compares outputs with their source, but QARLA compares any two texts of a "
+                "segment, also references: leave it out"
+            )
     texts = evaluator.prepare(segments)
     # Streams are systems and then references, as the texts of a case are.
     index = torch.stack(texts.index, 1)
