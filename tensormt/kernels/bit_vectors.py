@@ -11,16 +11,15 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from functools import partial
 from itertools import groupby
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from tensormt.kernels.backend import (
     argsort,
-    array_module,
     as_array,
     as_floats,
     bytes_equal,
@@ -144,19 +143,16 @@ def split(
     pattern, and the active pairs of each step.
     """
     order = argsort(text).flip(0)
-    sizes, widths = take(text, order).tolist(), take(pattern, order).tolist()
+    sizes, widths = take(text, order).tolist(), np.array(take(pattern, order).tolist(), np.int64)
     low = 0
     while low < len(sizes):
-        most = min(low + cells // max(sizes[low], 1), len(sizes))
-        fits = partial(_cells, low, sizes, widths)
-        high = low + max(bisect_right(range(low + 1, most + 1), cells, key=fits), 1)
-        yield order[low:high], sizes[low], max(widths[low:high]), active_of(sizes[low:high])
+        longest = max(sizes[low], 1)
+        reach = np.maximum.accumulate(widths[low : low + max(cells // longest, 1)])
+        taken = np.arange(1, len(reach) + 1) * np.maximum(reach, 1) * longest
+        high = low + max(int(np.searchsorted(taken, cells, "right")), 1)
+        width = int(reach[high - low - 1])
+        yield order[low:high], sizes[low], width, active_of(sizes[low:high])
         low = high
-
-
-def _cells(low: int, sizes: list[int], widths: list[int], high: int) -> int:
-    """Cells of the pairs low…high-1, the first of which has the longest text."""
-    return (high - low) * max(sizes[low], 1) * max(widths[low:high])
 
 
 def columns(side: Sequences, width: int, end: int) -> Tensor:
@@ -210,11 +206,11 @@ def pack(same: Tensor) -> Tensor:
     words = max(-(-octets // 8), 1)
     shape = _steps(height, words), words, pairs
     found = torch.zeros(shape, dtype=torch.int64, device=same.device)
-    cells, xp = as_array(found), array_module(packed)
+    # the lowest octet of an integer is its first byte
+    cells = as_array(found.view(torch.uint8).view(*shape, 8))
     for octet in range(octets):
         word, place = divmod(octet, 8)
-        wide = xp.asarray(packed[:, octet], dtype=xp.int64)
-        cells[word : word + height, word] |= wide << 8 * place
+        cells[word : word + height, word, :, place] = packed[:, octet]
     return found
 
 
