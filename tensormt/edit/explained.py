@@ -10,8 +10,7 @@ from torch import Tensor
 from tensormt.edit.engine import bag_distances, fewest, pairs, shifted_distances
 from tensormt.explanation import Edit, Explanation
 from tensormt.kernels.backend import nonzero, repeat, take
-from tensormt.kernels.beam_distance import BeamRound
-from tensormt.kernels.bit_vectors import Part, compare, pack
+from tensormt.kernels.beam import beam_of
 from tensormt.kernels.edit_distance import Alignment, align
 from tensormt.kernels.edit_path import INSERTION, MATCH
 from tensormt.kernels.matches import Items, items
@@ -61,7 +60,7 @@ def explain_shifts(hyp: TokenBatch, refs: References) -> Explanation:
         text.symbols, torch.tensor(order_of, dtype=torch.int64, device=text.lengths.device)
     )
     starts = text.lengths.cumsum(0) - text.lengths
-    found = _within_beam(Sequences(symbols, starts, text.lengths), pattern)
+    found = align(Sequences(symbols, starts, text.lengths), pattern, beam_of=beam_of)
     shifted = [[own[place] for place in order] for own, order in zip(words, places, strict=True)]
     edits = _edits(shifted, places, refs, chosen, found)
     errors = torch.ones(len(hyp), max(map(len, words), default=0), dtype=torch.bool)
@@ -74,17 +73,6 @@ def explain_shifts(hyp: TokenBatch, refs: References) -> Explanation:
 def _rows(chosen: Tensor) -> Tensor:
     """The pairs of each segment with its chosen reference."""
     return chosen * len(chosen) + torch.arange(len(chosen), device=chosen.device)
-
-
-def _within_beam(text: Sequences, pattern: Sequences) -> Alignment:
-    """The alignment of pairs within TER's beam."""
-    height, width = (
-        int(side.lengths.max()) if len(side.lengths) else 0 for side in (text, pattern)
-    )
-    matches = pack(compare(text, pattern, height, width))
-    rows = torch.arange(len(text.lengths), device=matches.device)
-    here = BeamRound(Part(rows, matches, text.lengths, pattern.lengths, []))
-    return Alignment(here.distance, *here.align())
 
 
 def aligned(

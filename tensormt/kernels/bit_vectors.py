@@ -56,10 +56,21 @@ class Part(NamedTuple):
 
 
 def ends_of(lengths: Tensor, words: int) -> Tensor:
-    """Set as many bits as each of the lengths [p] says, int64 [W,p]."""
+    """Set as many bits as each of the lengths [...,p] says, int64 [...,W,p]."""
     first = 64 * torch.arange(words, device=lengths.device)
-    left = (lengths - first[:, None]).clamp(0, 64)
+    left = (lengths[..., None, :] - first[:, None]).clamp(0, 64)
     return torch.where(left == 64, -1, (1 << (left & 63)) - 1)
+
+
+def in_steps(rows: Tensor) -> Tensor:
+    """Return the integers of rows [T,W,p] in the steps in which they are used, [T+W-1,W,p]."""
+    height, words, size = rows.shape
+    if words == 1:
+        return rows
+    found = rows.new_zeros(_steps(height, words), words, size)
+    for word in range(words):
+        found[word : word + height, word] = rows[:, word]
+    return found
 
 
 def active_of(sizes: list[int]) -> list[int]:
@@ -212,18 +223,6 @@ def pack(same: Tensor) -> Tensor:
         word, place = divmod(octet, 8)
         cells[word : word + height, word, :, place] = packed[:, octet]
     return found
-
-
-def unpack(matches: Tensor, width: int) -> Tensor:
-    """Return the comparisons of which `pack` made the bits, for M places, uint8 [T,M,p]."""
-    steps, words, _ = matches.shape
-    height = max(steps - words + 1, 0)
-    place = torch.arange(width, device=matches.device)[:, None]
-    rows = [
-        (matches[word : word + height, word, None] >> (place[64 * word :][:64] & 63)) & 1
-        for word in range(words)
-    ]
-    return torch.cat(rows, 1).to(torch.uint8)
 
 
 def gather(matches: Any, rows: Any, pairs: Any) -> Tensor:

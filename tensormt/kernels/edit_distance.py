@@ -12,7 +12,7 @@ The same program keeps, if asked, the bits from which the edits are read backwar
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -64,13 +64,19 @@ def distances(text: Sequences, pattern: Sequences, cells: int = CELLS) -> Tensor
     return found
 
 
-def align(text: Sequences, pattern: Sequences, cells: int = CELLS) -> Alignment:
+def align(
+    text: Sequences,
+    pattern: Sequences,
+    cells: int = CELLS,
+    beam_of: Callable[[Part], Tensor] | None = None,
+) -> Alignment:
     """Find the edits that turn the texts of P pairs into their patterns.
 
     Args:
         text: P sequences of symbols from 0 on.
         pattern: P sequences in the same symbols.
         cells: Cells of a part, which bounds memory.
+        beam_of: Returns the beam of a part, as `read_back` takes it.
     """
     pairs, device = text.lengths.shape[0], text.lengths.device
     width, height = (int(side.lengths.max()) if pairs else 0 for side in (pattern, text))
@@ -81,9 +87,12 @@ def align(text: Sequences, pattern: Sequences, cells: int = CELLS) -> Alignment:
         torch.zeros(pairs, height, dtype=torch.bool, device=device),
     )
     for part in parts(text, pattern, cells):
+        beam = None if beam_of is None else beam_of(part)
+        if beam is not None:
+            part = part._replace(matches=part.matches & beam)
         states = all_states(part.matches, part.active)
         found.distance[part.rows] = distance_of(part, states)
-        own = read_back(part, states)
+        own = read_back(part, states, beam)
         for whole, some in zip(found[1:], own, strict=True):
             whole[part.rows, : some.shape[1]] = some
     return found

@@ -20,12 +20,16 @@ from tensormt.kernels.bit_vectors import Part, reverse, runs_of, single_bit
 MATCH, SUBSTITUTION, INSERTION = 0, 1, 2  # what `Alignment.edits` says of a word of the pattern
 
 
-def read_back(part: Part, states: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def read_back(
+    part: Part, states: Tensor, beam: Tensor | None = None
+) -> tuple[Tensor, Tensor, Tensor]:
     """Read the edits of all pairs.
 
     Args:
         part: The pairs.
         states: Of all rows, as `all_states` returns them, int64 [T+W,3,W,p].
+        beam: Bits of the places to which a step by both words may lead, as the matches of the part,
+            which have no others; None: all.
 
     Returns:
         place [p,M], edits [p,M] and errors [p,T] as in `Alignment`.
@@ -38,8 +42,12 @@ def read_back(part: Part, states: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     module = array_module(text)
     real = line < text
     filled = real * -1  # all bits of rows that a pair has
-    both = matches | ~kept[:steps, 2]
-    stops = both | kept[:steps, 1]
+    above, below, level = (kept[:steps, plane] for plane in range(3))
+    both = matches | ~level
+    stops = both | below
+    if beam is not None:
+        both &= as_array(beam)
+        stops = both | level & below | ~(level | above | below)
     for word in range(words):  # other rows are left where they were entered
         both[word : word + height, word] &= filled
         stops[word : word + height, word] |= ~filled

@@ -14,9 +14,9 @@ sacrebleu's Tercom:
 
 A shift does not change which words there are, so D is never below the number of words that the bags
 of words do not share: a pair that has reached it is finished. The beam changes nothing as long as
-the path of least edits lies within it, which is verified; other pairs are done again with the
-distances of kernels/beam_distance.py. The distance of a candidate starts from the row of D at its
-first changed word, since the rows before are those of the hypothesis itself.
+the path of least edits lies within it, which is verified; other pairs are done again within it
+(kernels/beam.py). The distance of a candidate starts from the row of D at its first changed word,
+since the rows before are those of the hypothesis itself.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from tensormt.kernels.backend import argsort, array_module, as_array, indices, nonzero, take
-from tensormt.kernels.beam_distance import BeamRound, within_beam
+from tensormt.kernels.beam import beam_of, within_beam
 from tensormt.kernels.bit_vectors import (
     Part,
     active_of,
@@ -154,7 +154,7 @@ def translation_edits(
             made[:] = [_without(shift, again) for shift in made]
         for pairs in _first(text, pattern, unshared, again, cells):
             while pairs.part.active:
-                pairs = _round(pairs, BeamRound(pairs.part), found, made)
+                pairs = _round(pairs, _Round(pairs.part, beam_of(pairs.part)), found, made)
     return found
 
 
@@ -195,7 +195,7 @@ def _without(shift: Shift, pairs: Tensor) -> Shift:
 
 def _round(
     pairs: _Pairs,
-    here: _Round | BeamRound,
+    here: _Round,
     found: Tensor,
     made: list[Shift] | None,
     outside: list[Tensor] | None = None,
@@ -238,16 +238,18 @@ class _Round:
 
     Args:
         part: The pairs.
+        beam: The beam of the distances, as `read_back` takes it.
     """
 
-    def __init__(self, part: Part) -> None:
-        self.part = part
-        self.states = all_states(part.matches, part.active)
+    def __init__(self, part: Part, beam: Tensor | None = None) -> None:
+        self.part, self.beam = part, beam
+        self.inside = part if beam is None else part._replace(matches=part.matches & beam)
+        self.states = all_states(self.inside.matches, part.active)
         self.distance = distance_of(part, self.states)
 
     def align(self) -> tuple[Tensor, Tensor, Tensor]:
         """Return place, edits and errors of all pairs, as `read_back` does."""
-        return read_back(self.part, self.states)
+        return read_back(self.inside, self.states, self.beam)
 
     def distances(self, candidates: Candidates) -> Any:
         """Return the distances of candidates, int64 [c]."""
@@ -270,14 +272,18 @@ class _Round:
         """How much the last row of each candidate rises, given the first words that change."""
         states, ends = as_array(self.states), as_array(self.part.ends)
         number = as_array(torch.arange(len(active), device=self.states.device)[:, None])
-        source = (candidates.moved(number) + number + first).clip(max=len(self.part.active) - 1)
+        last = len(self.part.active) - 1
+        source = (candidates.moved(number) + number + first).clip(max=last)
         matches = gather(as_array(self.part.matches), source, candidates.pair)
+        if self.beam is not None:
+            row = (number + first).clip(max=last)
+            matches &= gather(as_array(self.beam), row, candidates.pair)
         state = torch.as_tensor(states_at(states, first, candidates.pair))
         above, below = map(as_array, advance(matches, active, *state))
         return rise(above, below, ends[:, candidates.pair])
 
 
-def _best(candidates: Candidates, distance: Tensor, here: _Round | BeamRound) -> Candidates:
+def _best(candidates: Candidates, distance: Tensor, here: _Round) -> Candidates:
     """Of each pair the candidate of the largest gain, if there is a gain; pairs ascend."""
     gain = as_array(distance)[candidates.pair] - here.distances(candidates)
     better = indices(gain > 0)
