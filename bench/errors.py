@@ -35,15 +35,27 @@ from tensormt.edit.base import ErrorRate
 BATCH = 2000
 
 
-def made(segments: int, seed: int = 1) -> tuple[list[str], list[str]]:
-    """Hypotheses and references: the former have words replaced, left out and moved."""
+def made(
+    segments: int, seed: int = 1, length: float = 2.95, left_out: int = 0
+) -> tuple[list[str], list[str]]:
+    """Hypotheses and references: the former have words replaced, left out and moved.
+
+    Args:
+        segments: How many.
+        seed: Of the random numbers.
+        length: Mean logarithm of the number of words of a reference.
+        left_out: Length of the longest run of words that is left out as a whole.
+    """
     rng = random.Random(seed)
     words = ["".join(rng.choices("etaoinshrdlu", k=rng.randint(1, 9))) for _ in range(20_000)]
     weights = [1 / (rank + 3) for rank in range(len(words))]
     hyps, refs = [], []
     for _ in range(segments):
-        ref = rng.choices(words, weights, k=max(3, int(rng.lognormvariate(2.95, 0.5))))
+        ref = rng.choices(words, weights, k=max(3, int(rng.lognormvariate(length, 0.5))))
         hyp = [rng.choice(words) if rng.random() < 0.25 else w for w in ref if rng.random() < 0.9]
+        if left_out:
+            start = rng.randrange(len(hyp) + 1)
+            del hyp[start : start + rng.randint(0, left_out)]
         for _ in range(rng.randint(0, 3)):
             start = rng.randrange(len(hyp) + 1)
             run = hyp[start : start + rng.randint(1, 4)]
@@ -71,13 +83,14 @@ def close(found: torch.Tensor, expected: list[float]) -> None:
     assert torch.allclose(found, other, rtol=1e-9, atol=1e-12), (found - other).abs().max()
 
 
-def jobs(hyps: list[str], refs: list[str], few: int = 200) -> Iterator[Row]:
+def jobs(hyps: list[str], refs: list[str]) -> Iterator[Row]:
     """TER, WER, CER, and ROUGE without and with stems."""
-    batch = len(hyps)
-    few = min(few, batch)
+    texts, batch = (hyps, refs), len(hyps)
 
-    def ours(*metrics: ErrorRate | tm.ROUGE) -> list[torch.Tensor]:
-        sides = tm.TokenBatch.from_texts([hyps, refs], metrics[0].tokenize)
+    def ours(
+        *metrics: ErrorRate | tm.ROUGE, texts: tuple[list[str], list[str]] = texts
+    ) -> list[torch.Tensor]:
+        sides = tm.TokenBatch.from_texts(texts, metrics[0].tokenize)
         first, *others = metrics  # as tm.score computes metrics that read alike
         rows = first.rows_with(others, sides[0], sides[1:])
         tables = [torch.as_tensor(own) for own in rows]
@@ -85,21 +98,29 @@ def jobs(hyps: list[str], refs: list[str], few: int = 200) -> Iterator[Row]:
 
     ter = sacrebleu.TER()
 
-    def shifts() -> list[float]:
-        TercomTokenizer.__call__.cache_clear()
-        return [ter.sentence_score(hyps[k], [refs[k]]).score for k in range(few)]
+    # sentences are left out of paragraphs: the path of least edits leaves Tercom's beam
+    paragraphs = made(400, length=4.1, left_out=40)
+    for job, own in (("TER from text", texts), ("TER of paragraphs from text", paragraphs)):
 
-    close(ours(tm.TER())[0][:few], shifts())
-    yield race(
-        "TER from text", "sacrebleu `sentence_score`", lambda: ours(tm.TER()), shifts, batch, few,
-        runs=3,
-    )  # fmt: skip
+        def shifts(own: tuple[list[str], list[str]] = own) -> list[float]:
+            TercomTokenizer.__call__.cache_clear()
+            return [ter.sentence_score(hyp, [ref]).score for hyp, ref in zip(*own, strict=True)]
+
+        close(ours(tm.TER(), texts=own)[0], shifts())
+        yield race(
+            job,
+            "sacrebleu `sentence_score`",
+            lambda own=own: ours(tm.TER(), texts=own),
+            shifts,
+            len(own[0]),
+            runs=3,
+        )
     rates: list[tuple[str, ErrorRate, Callable[[str, str], float]]] = [
         ("WER", tm.WER(), jiwer.wer),
         ("CER", tm.CER(), jiwer.cer),
     ]
     for name, metric, peer in rates:
-        close(ours(metric)[0][:few], [peer(refs[k], hyps[k]) for k in range(few)])
+        close(ours(metric)[0], [*map(peer, refs, hyps)])
         yield race(
             f"{name} from text",
             f"jiwer.{name.lower()}, all segments in one call",
@@ -112,18 +133,17 @@ def jobs(hyps: list[str], refs: list[str], few: int = 200) -> Iterator[Row]:
         metrics = [tm.ROUGE(variant, stem=stem) for variant in ("1", "2", "l")]
 
         def rouge(s: RougeScorer = scorer) -> list[list[float]]:
-            rows = [s.score(refs[k], hyps[k]) for k in range(few)]
+            rows = [*map(s.score, refs, hyps)]
             return [[row[name].fmeasure for row in rows] for name in s.rouge_types]
 
         for found, expected in zip(ours(*metrics), rouge(), strict=True):
-            close(found[:few], expected)
+            close(found, expected)
         yield race(
             f"ROUGE-1, 2 and L from text{', stems' * stem}",
             "rouge-score",
             lambda m=metrics: ours(*m),
             rouge,
             batch,
-            few,
         )
 
 

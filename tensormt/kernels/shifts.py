@@ -31,7 +31,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from tensormt.kernels.backend import argsort, array_module, as_array, indices, nonzero, take
-from tensormt.kernels.beam import beam_of, within_beam
+from tensormt.kernels.beam import BEAM, beam_of, surely_within_beam, within_beam
 from tensormt.kernels.bit_vectors import (
     Part,
     active_of,
@@ -123,6 +123,7 @@ def translation_edits(
     unshared: Tensor,
     cells: int = _CELLS,
     made: list[Shift] | None = None,
+    width: int = BEAM,
 ) -> Tensor:
     """Count shifts and edits that turn the hypotheses of P pairs into their references.
 
@@ -132,6 +133,7 @@ def translation_edits(
         unshared: max(H, N) - words in common, int64 [P].
         cells: Cells of a part, which bounds memory.
         made: If given, the shifts of each round are added, in order.
+        width: Places of the beam on each side of the diagonal.
 
     Returns:
         int64 [P].
@@ -142,11 +144,13 @@ def translation_edits(
     for block, _, _, _ in split(text.lengths, pattern.lengths, _BLOCK * cells):
         outside: list[Tensor] = []
         several = [
-            _round(pairs, _Round(pairs.part), found, made, outside)
+            _round(pairs, _Round(pairs.part, width), found, made, outside)
             for pairs in _first(text, pattern, unshared, block, cells)
         ]
         while several := _joined(several):
-            several = [_round(own, _Round(own.part), found, made, outside) for own in several]
+            several = [
+                _round(own, _Round(own.part, width), found, made, outside) for own in several
+            ]
         if not outside:
             continue
         again = torch.cat(outside)
@@ -154,7 +158,7 @@ def translation_edits(
             made[:] = [_without(shift, again) for shift in made]
         for pairs in _first(text, pattern, unshared, again, cells):
             while pairs.part.active:
-                pairs = _round(pairs, _Round(pairs.part, beam_of(pairs.part)), found, made)
+                pairs = _round(pairs, _Round(pairs.part, width, True), found, made)
     return found
 
 
@@ -200,7 +204,7 @@ def _round(
     made: list[Shift] | None,
     outside: list[Tensor] | None = None,
 ) -> _Pairs:
-    """Make the best shift of each pair; return the pairs that were shifted.
+    """Make the best shift of each pair; return the shifted pairs that further shifts may help.
 
     Args:
         pairs: The pairs.
@@ -214,7 +218,7 @@ def _round(
     wanted = distance > pairs.least
     place, edits, errors = here.align()
     if outside is not None:
-        inside = within_beam(part.text, part.pattern, distance, place, edits)
+        inside = within_beam(part.text, part.pattern, distance, place, edits, here.width)
         if not bool(inside.all()):
             outside.append(take(part.rows, nonzero(~inside)))
             wanted &= inside
@@ -225,12 +229,21 @@ def _round(
     checked = pairs.checked + number
     few = as_array(checked < MAX_CANDIDATES)[candidates.pair]
     candidates = candidates.of(indices(few & (candidates.new != candidates.start)))
-    best = _best(candidates, distance, here)
+    best, gain = _best(candidates, distance, here)
+    chosen = torch.as_tensor(best.pair)
     if made is not None:
-        own = map(torch.as_tensor, (best.pair, best.start, best.size, best.new))
-        pair, *others = own
-        made.append(Shift(take(part.rows, pair), *others))
-    return pairs._replace(checked=checked).shifted(best)
+        others = map(torch.as_tensor, (best.start, best.size, best.new))
+        made.append(Shift(take(part.rows, chosen), *others))
+    rows, text, pattern, before, least, shifts = (
+        take(own, chosen)
+        for own in (part.rows, part.text, part.pattern, distance, pairs.least, pairs.shifts)
+    )
+    after = before - torch.as_tensor(gain)
+    found[rows] = shifts + 1 + after
+    goes_on = after > least
+    if outside is not None:
+        goes_on |= ~surely_within_beam(text, pattern, after, here.width)
+    return pairs._replace(checked=checked).shifted(best.of(indices(as_array(goes_on))))
 
 
 class _Round:
@@ -238,12 +251,16 @@ class _Round:
 
     Args:
         part: The pairs.
-        beam: The beam of the distances, as `read_back` takes it.
+        width: Places of the beam on each side of the diagonal.
+        within: Whether distances are those within the beam.
     """
 
-    def __init__(self, part: Part, beam: Tensor | None = None) -> None:
-        self.part, self.beam = part, beam
-        self.inside = part if beam is None else part._replace(matches=part.matches & beam)
+    def __init__(self, part: Part, width: int, within: bool = False) -> None:
+        self.part, self.width = part, width
+        self.beam = beam_of(part, width) if within else None
+        self.inside = part
+        if self.beam is not None:
+            self.inside = part._replace(matches=part.matches & self.beam)
         self.states = all_states(self.inside.matches, part.active)
         self.distance = distance_of(part, self.states)
 
@@ -283,8 +300,11 @@ class _Round:
         return rise(above, below, ends[:, candidates.pair])
 
 
-def _best(candidates: Candidates, distance: Tensor, here: _Round) -> Candidates:
-    """Of each pair the candidate of the largest gain, if there is a gain; pairs ascend."""
+def _best(candidates: Candidates, distance: Tensor, here: _Round) -> tuple[Candidates, Any]:
+    """Of each pair the candidate of the largest gain, if there is one, and its gain [c].
+
+    Pairs ascend.
+    """
     gain = as_array(distance)[candidates.pair] - here.distances(candidates)
     better = indices(gain > 0)
     candidates, gain = candidates.of(better), gain[better]
@@ -298,4 +318,5 @@ def _best(candidates: Candidates, distance: Tensor, here: _Round) -> Candidates:
     # several may be the same shift: one of each pair
     last = as_array(torch.full_like(distance, -1))
     last[candidates.pair[winners]] = winners
-    return candidates.of(last[last >= 0])
+    last = last[last >= 0]
+    return candidates.of(last), gain[last]

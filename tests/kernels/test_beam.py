@@ -1,8 +1,9 @@
 """Alignments within the beam against sacrebleu's."""
 
 import random
+from functools import partial
+from unittest.mock import patch
 
-import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,7 +11,7 @@ from kernels.test_edit_distance import sequences
 from sacrebleu.metrics import lib_ter
 from sacrebleu.metrics.lib_ter import BeamEditDistance
 
-from tensormt.kernels import beam
+from tensormt.kernels.beam import beam_of, within_beam
 from tensormt.kernels.edit_distance import align
 
 
@@ -47,12 +48,10 @@ SYMBOLS = st.lists(st.integers(0, 1), max_size=14)
 @given(SYMBOLS, SYMBOLS.filter(bool), st.integers(1, 3))
 def test_narrow_beams(hyp, ref, width):
     """Where the beam is narrow nearly every path touches its border."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lib_ter, "_BEAM_WIDTH", width)
-        patch.setattr(beam, "BEAM", width)
-        found = align(*map(sequences, ([hyp], [ref])), beam_of=beam.beam_of)
-        own = [part[0].tolist() for part in found]
-        assert own == [*aligned(hyp, ref)]
+    narrow = partial(beam_of, width=width)
+    found = align(*map(sequences, ([hyp], [ref])), beam_of=narrow)
+    with patch.object(lib_ter, "_BEAM_WIDTH", width):
+        assert [part[0].tolist() for part in found] == [*aligned(hyp, ref)]
 
 
 def test_equal_to_sacrebleu():
@@ -60,10 +59,10 @@ def test_equal_to_sacrebleu():
     outside = changed = 0
     for hyp, ref in cases():
         sides = sequences([hyp]), sequences([ref])
-        found = align(*sides, beam_of=beam.beam_of)
+        found = align(*sides, beam_of=beam_of)
         assert [part[0].tolist() for part in found] == [*aligned(hyp, ref)]
         free = align(*sides)
-        if bool(beam.within_beam(*(side.lengths for side in sides), *free[:3])):
+        if bool(within_beam(*(side.lengths for side in sides), *free[:3])):
             assert all(torch.equal(*both) for both in zip(free, found, strict=True))
         else:
             outside += 1

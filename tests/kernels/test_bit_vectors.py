@@ -6,12 +6,12 @@ from kernels.test_edit_distance import sequences
 from tensormt.kernels.bit_vectors import (
     active_of,
     ends_of,
+    in_steps,
     pack,
     parts,
     popcount,
     reverse,
     single_bit,
-    unpack,
 )
 
 
@@ -65,7 +65,9 @@ def test_number_of_a_bit():
         assert (single_bit(own * 0) < 0).all()
 
 
-def test_bits_are_unpacked():
-    same = torch.randint(0, 2, (5, 136, 3), dtype=torch.uint8)
-    assert torch.equal(unpack(pack(same), 136), same)
-    assert torch.equal(unpack(pack(same), 70), same[:, :70])
+def test_rows_stand_in_the_steps_of_their_integers():
+    """Rows whose first places are set, as comparisons and as integers."""
+    for width in (8, 64, 136):
+        lengths = torch.randint(0, width + 1, (5, 3))
+        same = (torch.arange(width)[:, None] < lengths[:, None]).to(torch.uint8)
+        assert torch.equal(in_steps(ends_of(lengths, -(-width // 64))), pack(same))

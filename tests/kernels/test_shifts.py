@@ -1,6 +1,7 @@
 """Shifts and edits against sacrebleu's search, pair by pair."""
 
 import random
+from unittest.mock import patch
 
 import pytest
 import torch
@@ -8,6 +9,7 @@ from edit_oracles import bag_distance
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernels.test_edit_distance import sequences
+from sacrebleu.metrics import lib_ter
 from sacrebleu.metrics.lib_ter import translation_edit_rate
 
 from tensormt.kernels.shifts import Shift, translation_edits
@@ -15,10 +17,10 @@ from tensormt.kernels.shifts import Shift, translation_edits
 SYMBOLS = st.lists(st.integers(0, 4), max_size=12)
 
 
-def found(pairs, cells=1 << 21, made=None):
+def found(pairs, cells=1 << 21, made=None, width=25):
     one, two = (sequences([pair[k] for pair in pairs]) for k in (0, 1))
     unshared = torch.tensor([bag_distance(*pair) for pair in pairs], dtype=torch.int64)
-    return translation_edits(one, two, unshared, cells, made).tolist()
+    return translation_edits(one, two, unshared, cells, made, width).tolist()
 
 
 def expected(pairs):
@@ -31,6 +33,20 @@ def expected(pairs):
 @given(st.lists(st.tuples(SYMBOLS, SYMBOLS), min_size=1, max_size=8), st.sampled_from([1, 1 << 21]))
 def test_equal_to_sacrebleu(pairs, cells):
     assert found(pairs, cells) == expected(pairs)
+
+
+LONGER = st.lists(st.integers(0, 3), min_size=1, max_size=14)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.tuples(LONGER, LONGER), min_size=1, max_size=8), st.integers(1, 3))
+def test_narrow_beams(pairs, width):
+    """Where the beam is narrow, paths leave it before, during and after shifts."""
+    # leaves it only once a shift has reached as few edits as the words allow
+    pairs = [*pairs, ([0, 0, 2, 2], [1, 1, 2, 2, 0, 0]), ([1, 2, 2, 1, 0], [1, 2, 1, 0, 0, 2])]
+    one = found(pairs, width=width)
+    with patch.object(lib_ter, "_BEAM_WIDTH", width):
+        assert one == expected(pairs)
 
 
 def moved(rng, words, times):
