@@ -214,7 +214,7 @@ class Evaluator:
                 hyps, refs = texts.sides(first.reads)
                 # the path for a few segments rounds floats otherwise: without it, a chunk
                 # of a few segments is computed as all others are
-                batched = None if first.integer or not torch_imported() else True
+                batched = None if first.exact_plain_path or not torch_imported() else True
                 rows = [
                     first.rows_with(others, hyp, refs)
                     if others
@@ -287,7 +287,8 @@ class Evaluator:
 
     def _import_engine(self, corpus: Corpus | Segments) -> None:
         """Import torch unless the plain path is faster for the whole corpus than the import."""
-        few = len(corpus) * len(corpus.systems) <= limit(MAX_SEGMENTS)
+        cost = max(metric.plain_cost for metric in self._metrics.values())
+        few = len(corpus) * len(corpus.systems) * cost <= limit(MAX_SEGMENTS)
         if not few or not all(metric.has_plain_path for metric in self._metrics.values()):
             import_module("torch")
 

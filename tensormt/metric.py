@@ -264,6 +264,16 @@ class Metric(ABC, Generic[Batch]):
         return type(self)._plain_statistics is not Metric._plain_statistics
 
     @property
+    def exact_plain_path(self) -> bool:
+        """Whether the plain path gives the statistics of the engine to the last bit."""
+        return self.integer
+
+    @property
+    def plain_cost(self) -> int:
+        """How many times as long as BLEU the plain path takes for an output, roughly."""
+        return 1
+
+    @property
     def penalizes_short_output(self) -> bool:
         """Whether the score falls when parts of the output are left out; precisions do not."""
         return True

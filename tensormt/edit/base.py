@@ -18,7 +18,7 @@ from tensormt.inputs import Tokens
 from tensormt.metric import Metric
 from tensormt.plain import MAX_TOKENS, overridden
 from tensormt.text.plain_tokens import NO_TOKEN
-from tensormt.text.tokens import plain_rows
+from tensormt.text.tokens import count_tokens, plain_rows
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -79,6 +79,10 @@ class ErrorRate(Metric["TokenBatch"]):
         """Whether a few segments can be scored in plain Python, without torch."""
         return not overridden(type(self), "_plain_edits", "edits", "_statistics", "prepared")
 
+    def _plain_size(self, rows: Sequence[Row]) -> int:
+        """The number of tokens, or of what else takes the time."""
+        return count_tokens(rows)
+
     def _plain_edits(self, hyp: Row, ref: Row) -> int:
         """Count the edits of one segment with one reference."""
         raise NotImplementedError
@@ -88,7 +92,7 @@ class ErrorRate(Metric["TokenBatch"]):
     ) -> list[list[float]] | None:
         if not self.has_plain_path:
             return None
-        segments = plain_rows(hyp, refs, self.lowercase, MAX_TOKENS)
+        segments = plain_rows(hyp, refs, self.lowercase, MAX_TOKENS, self._plain_size)
         if segments is None:
             return None
         if any(NO_TOKEN in row for own, others in segments for row in (own, *others)):

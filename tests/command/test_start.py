@@ -17,8 +17,8 @@ if status is None:
     import torch
     from tensormt.metric import Metric
     Metric._plain_statistics = lambda *sides: None
-    from tensormt import BLEU, ChrF, ROUGE
-    for metric in (BLEU, ChrF, ROUGE):
+    from tensormt import BLEU, ROUGE, TER, ChrF
+    for metric in (BLEU, ChrF, ROUGE, TER):
         metric._plain_statistics = Metric._plain_statistics
     status = main(sys.argv[2:])
 else:
@@ -45,7 +45,8 @@ def run(path, folder, arguments):
 
 FULL = ["--docs", "docs.txt", "--documents", "--confidence", "-f", "json"]
 METRICS = ["-m", "bleu", "bleu:max_order=2,lowercase=yes", "chrf", "chrf++", "bleu+chrf"]
-METRICS += ["wer", "cer", "per", "rouge", "rouge:variant=2", "blend"]
+METRICS += ["ter", "ter:normalized=yes+wer", "wer", "cer", "per"]
+METRICS += ["rouge", "rouge:variant=2", "blend"]
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from sacrebleu.metrics import TER
 
 import tensormt as tm
+from tensormt.registry import make
 from tensormt.train.text_reward import TextReward
 
 NAMES = ["normalized", "no_punct", "asian_support", "case_sensitive"]
@@ -60,6 +61,10 @@ def check(options, hyps, refs):
     segments, corpus = peer(options, hyps, refs)
     assert found.segments[name].tolist() == pytest.approx(segments, abs=1e-9)
     assert found.corpus[name] == pytest.approx(corpus, abs=1e-9)
+    metric = make(name)
+    hyp, *others = tm.TokenBatch.from_texts([hyps, *refs], metric.tokenize)
+    rows = metric.statistics(hyp, others, batched=True)
+    assert metric.score(rows, segment=True).tolist() == pytest.approx(segments, abs=1e-9)
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=spec)
