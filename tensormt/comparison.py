@@ -37,11 +37,13 @@ TESTS = {"bs": "paired bootstrap", "ar": "approximate randomization"}
 
 
 def format_p(p: float) -> str:
-    """Format a p-value.
+    """Format a p-value; nothing for NaN.
 
     >>> format_p(0.04567), format_p(0.00004)
     ('0.0457', '<0.0001')
     """
+    if math.isnan(p):
+        return ""
     return f"{p:.4f}" if p >= 0.00005 else "<0.0001"
 
 
@@ -129,10 +131,11 @@ class ComparisonResult:
         test = f"{TESTS[self.test]}, {self.samples:,} resamples, seed {self.seed}"
         found = [test + (", p-values as in sacrebleu" if self.sacrebleu_p else "")]
         found.append(f"p (Holm): corrected for {times}; verdict: p (Holm) < {LEVEL:g}")
-        return [*found, *direction_note(self.metrics), *self._shared()]
+        return [*found, *direction_note(self.metrics), *self.shared_notes]
 
-    def _shared(self) -> list[str]:
-        """Say where two systems share fewer segments than there are."""
+    @property
+    def shared_notes(self) -> list[str]:
+        """Where two systems share fewer segments than there are, in short lines."""
         few = [
             f"{each.metric}, {each.baseline} and {each.system}: {each.segments:,}"
             for each in self.comparisons

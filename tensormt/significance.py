@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tensormt.corrections import holm
+from tensormt.corrections import correct_p_values
 from tensormt.errors import TensorMTError
 from tensormt.formulas import round_for_ties
 from tensormt.metric import Metric
@@ -57,8 +57,8 @@ class Comparison(NamedTuple):
         system: Name of the other system.
         baseline_score: Corpus score of the baseline.
         score: Corpus score of the system.
-        p: Two-sided p-value of the difference.
-        p_holm: p-value corrected by Holm for the number of comparisons of the metric.
+        p: Two-sided p-value of the difference; NaN if no segment has both scores.
+        p_holm: p-value corrected by Holm for the number of p-values of the metric.
         mean: Bootstrap mean of the system's score.
         width: Half the width of the interval of the system's score.
         low: Lower end of the interval.
@@ -172,12 +172,12 @@ def compare(
     tested: dict[str, list[_Tested]] = {name: [] for name in scores}
     for pair in pairs:
         for metrics in _alike(scores, pair):
-            known = ~np.isnan(scores[metrics[0]][list(pair)])
+            known = ~np.isnan(scores[metrics[0]][list(pair)]).any(0)
             own = statistics.of_metrics(metrics).of_systems(pair)
-            own = own.of_segments(np.flatnonzero(known.all(0)))
+            own = own.of_segments(np.flatnonzero(known))
             if not (test == "bs" and len(own)):
                 drawn = None
-            elif resampled is None or len(own) < int(known.sum(1).max()):
+            elif resampled is None or len(own) < len(statistics):
                 drawn = bootstrap_scores(own, count, seed)
             else:
                 drawn = {name: resampled[name][list(pair)] for name in metrics}
@@ -193,7 +193,7 @@ def compare(
         _comparison(name, statistics, pair, found, p_holm, scores[name])
         for name, results in tested.items()
         for pair, found, p_holm in zip(
-            pairs, results, holm([found.p for found in results]), strict=True
+            pairs, results, correct_p_values([own.p for own in results], "holm"), strict=True
         )
     ]
 
@@ -276,7 +276,7 @@ def _randomize(
     """Compare two systems [2,N,K] by approximate randomization."""
     none = (None, None, None, None)
     if not tables.shape[1]:  # no segment for which both have a score
-        return _Tested((math.nan, math.nan), 1.0, none, none[:2])
+        return _Tested((math.nan, math.nan), math.nan, none, none[:2])
     # Every pair starts from the seed, as every system does in sacrebleu.
     rng = np.random.default_rng(seed)
     one, other = _scores(tables, metric)

@@ -157,10 +157,10 @@ class Mean:
         return sums[..., 1] / sums[..., 0]
 
 
-def tables_of(first, second):
+def tables_of(*columns):
     tables = {
         name: {"mean": np.stack([np.ones_like(row), row], 1)}
-        for name, row in (("a", first), ("b", second))
+        for name, row in zip("abc", columns, strict=False)
     }
     return of_tables(tables, {"mean": Mean()})
 
@@ -270,13 +270,37 @@ def test_systems_are_compared_on_the_segments_that_both_have(systems, test):
     assert second.p == compare(tables, test, samples=99)[1].p
 
 
+def test_segments_that_both_lack_are_not_drawn():
+    """Nine of 300 segments have scores: the test is that of the nine."""
+    base, other = np.full(9, 0.5), np.array([0.6, 0.4, 0.6, 0.4, 0.6, 0.4, 0.6, 0.4, 0.51])
+    texts = {"A": ["a"] * 300, "B": ["b"] * 300}
+    columns = {"A": [*base, *[None] * 291], "B": [*other, *[None] * 291]}
+    with pytest.warns(UserWarning, match="582 of 600 outputs have no score of C"):
+        [found] = tm.compare(texts, [["a"] * 300], metrics=[tm.Scores("C", columns)]).comparisons
+    few = {name: lines[:9] for name, lines in texts.items()}
+    alone = tm.Scores("C", {"A": base, "B": other})
+    [expected] = tm.compare(few, [["a"] * 9], metrics=[alone], samples=10_000).comparisons
+    assert found == expected
+    assert found.p > 0.5
+    assert found.verdict == ""
+    assert not math.isnan(found.mean)
+
+
 def test_systems_without_a_common_segment():
+    """There is no p, and the correction of the others does not count it."""
     tables = tables_of(*np.random.default_rng(1).random((2, 4)))
     present = np.array([[True, True, False, False], [False, False, True, True]])
     for test in ("bs", "ar"):
         [found] = compare(replace(tables, present=present), test, samples=9)
         assert math.isnan(found.difference)
-        assert (found.p, found.segments, found.verdict) == (1.0, 0, "")
+        assert math.isnan(found.p)
+        assert math.isnan(found.p_holm)
+        assert (found.segments, found.verdict) == (0, "")
+    three = tables_of(*np.random.default_rng(1).random((3, 4)))
+    present = np.array([[True] * 4, [True] * 4, [False] * 4])
+    first, second = compare(replace(three, present=present), "ar", samples=9)
+    assert first.p_holm == first.p
+    assert math.isnan(second.p_holm)
 
 
 def test_no_slow_import():

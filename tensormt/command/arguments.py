@@ -152,11 +152,22 @@ def add_metrics(parser: argparse.ArgumentParser, default: Sequence[str] = DEFAUL
     )
 
 
-class _Specs(argparse.Action):
-    """Collects metrics, which may also be separated by commas."""
+class Store(argparse.Action):
+    """Stores values; those of an option with several values join the ones given before."""
 
     def __call__(self, parser: Any, args: Any, values: Any, option: str | None = None) -> None:
-        setattr(args, self.dest, [spec for value in values for spec in split_specs(value)])
+        """Store the values of an argument."""
+        before: Any = getattr(args, self.dest, None)
+        again = self.nargs == "+" and before is not self.default
+        setattr(args, self.dest, [*before, *values] if again else values)
+
+
+class _Specs(Store):
+    """Stores metrics, which may also be separated by commas."""
+
+    def __call__(self, parser: Any, args: Any, values: Any, option: str | None = None) -> None:
+        specs = [spec for value in values for spec in split_specs(value)]
+        super().__call__(parser, args, specs, option)
 
 
 def add_parsing(parser: argparse.ArgumentParser, *, cache: bool = True) -> None:
@@ -364,8 +375,17 @@ def _trees_as_text(paths: list[str]) -> TreesAsText:
 def input_files(args: argparse.Namespace) -> list[str]:
     """Return the files that a run reads, which no output may overwrite."""
     named = [*args.input, *args.refs, *filter(None, (args.docs, source_file(args))), args.group]
-    named += [path for spec in args.scores for path in spec.partition("=")[2].split(",")]
-    return [name for name in (*named, args.parser) if name != "-"]
+    return [name for name in (*named, *score_files(args.scores), args.parser) if name != "-"]
+
+
+def score_files(specs: Sequence[str]) -> list[str]:
+    """Return the files of --scores, FILE or NAME=FILE,FILE each.
+
+    >>> score_files(["A=a.txt,b.txt", "c.score"])
+    ['a.txt', 'b.txt', 'c.score']
+    """
+    files = (spec.partition("=")[2] if "=" in spec else spec for spec in specs)
+    return [path for names in files for path in names.split(",")]
 
 
 def with_flags(message: Warning | Exception | str) -> str:

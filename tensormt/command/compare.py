@@ -103,5 +103,7 @@ def run(args: argparse.Namespace) -> int:
         metrics = result.metrics.items()
         titles = {name: column_title(name, metric, args.format) for name, metric in metrics}
         rows = [head, *([titles[name], *cells] for name, *cells in rows)]
+        for note in result.shared_notes:  # a table has no place for them
+            arguments.print_message(note)
         print(tables.format_table(rows, args.format, result.name_columns))
     return 0

@@ -17,9 +17,9 @@ import time
 from collections.abc import Collection, Sequence
 from importlib import import_module
 from types import FrameType
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from tensormt.command.arguments import print_message, printed_warnings, with_flags
+from tensormt.command.arguments import Store, print_message, printed_warnings, with_flags
 from tensormt.errors import TensorMTError
 from tensormt.version import __version__
 
@@ -60,7 +60,11 @@ class _Stopped(BaseException):
 
 
 class _Parser(argparse.ArgumentParser):
-    """Reports errors in one line."""
+    """Reports errors in one line; an option with several values may be repeated."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.register("action", None, Store)
 
     def error(self, message: str) -> NoReturn:
         """Print the message and exit with status 2."""

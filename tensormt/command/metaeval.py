@@ -114,7 +114,8 @@ def run(args: argparse.Namespace) -> int:
     if args.report:
         from tensormt.data.atomic_write import output_path
 
-        output_path(args.report, args.data)
+        named = [*args.data, *arguments.score_files(args.scores), *filter(None, (args.docs,))]
+        output_path(args.report, named)
     config = _config(args)
     check_config(replace(config, levels=(), statistics=()) if args.table else config)
     if args.test and not args.table:

@@ -64,7 +64,7 @@ function show(value, metric, sign = false) {
   const text = tiny ? value.toExponential(2) : value.toFixed(metric.digits);
   return (sign && value > 0 ? '+' : '') + minus(text);
 }
-const showP = (p) => (p < 0.00005 ? '< 0.0001' : '= ' + p.toFixed(4)); // as tensormt compare prints it
+const showP = (p) => (p === null ? '–' : p < 0.00005 ? '< 0.0001' : '= ' + p.toFixed(4)); // as tensormt compare prints it
 const whole = (value) => value.toLocaleString('en');
 
 // --- tables and names

@@ -50,9 +50,10 @@ def systems(collected: Collected) -> dict[str, Any]:
         collected: The data of a summary.
 
     Returns:
-        By metric, "scores" [S], "intervals" [S] and "pairs": [a, b, p, p by Holm, score of a −
-        score of b, n, wins, ties and losses of a] over the n segments that both systems have, and
-        "ends", the 95% intervals of these differences.
+        By metric, "scores" [S], "scored" [S], the numbers of outputs with a score, "intervals" [S]
+        and "pairs": [a, b, p, p by Holm, score of a − score of b, n, wins, ties and losses of a]
+        over the n segments for which both systems have a score, and "ends", the 95% intervals of
+        these differences. p is None if n = 0.
     """
     statistics = collected.evaluated
     resampled = bootstrap_scores(statistics)
@@ -61,6 +62,7 @@ def systems(collected: Collected) -> dict[str, Any]:
     return {
         name: {
             "scores": [json_number(score) for score in statistics.corpus(name).tolist()],
+            "scored": (~np.isnan(statistics.segments(name))).sum(1).tolist(),
             "intervals": [
                 [json_number(end) for end in percentile_interval(row)] for row in resampled[name]
             ],

@@ -1,12 +1,14 @@
 // Panels of numbers: systems and significance, buckets, what is matched, metrics.
 function drawSystems() {
-  const best = meta.metrics.map((m) => (m.higher ? Math.max : Math.min)(...m.scores.filter((score) => score !== null)));
+  // scores over different segments are not compared
+  const unequal = meta.metrics.map((m) => m.scored.some((count) => count !== m.scored[0])), fewer = unequal.some(Boolean);
+  const best = meta.metrics.map((m, k) => (unequal[k] ? null : (m.higher ? Math.max : Math.min)(...m.scores.filter((score) => score !== null))));
   const head = ['System', ...meta.metrics.map((m, k) => make('th', { class: k === state.m ? 'number on' : 'number' }, make('button', { type: 'button', class: 'link', 'data-metric': k, onclick: () => set({ m: k, lo: null, hi: null }) }, m.name, m.higher ? '' : ' ↓')))];
-  const body = meta.systems.map((name, s) => [make('th', { scope: 'row' }, name, lacking() ? make('small', { class: 'note' }, ` n = ${whole(meta.outputs[s])} `) : null, s === state.a ? make('b', { class: 'tag a' }, 'A') : null, !alone() && s === state.b ? make('b', { class: 'tag b' }, 'B') : null),
-    ...meta.metrics.map((m, k) => make('td', { class: 'number' + (m.scores[s] === best[k] ? ' best' : '') }, show(m.scores[s], m), make('small', {}, ` ${show(m.intervals[s][0], m)} to ${show(m.intervals[s][1], m)}`)))]);
+  const body = meta.systems.map((name, s) => [make('th', { scope: 'row' }, name, s === state.a ? make('b', { class: 'tag a' }, 'A') : null, !alone() && s === state.b ? make('b', { class: 'tag b' }, 'B') : null),
+    ...meta.metrics.map((m, k) => make('td', { class: 'number' + (m.scores[s] !== null && m.scores[s] === best[k] ? ' best' : '') }, show(m.scores[s], m), m.scored[s] < meta.n ? make('small', { class: 'note' }, ` n = ${whole(m.scored[s])} `) : null, make('small', {}, ` ${show(m.intervals[s][0], m)} to ${show(m.intervals[s][1], m)}`)))]);
   const about = make('details', { id: 'about' }, make('summary', {}, 'What the metrics measure'), make('ul', { class: 'plain' }, meta.metrics.map((m) => make('li', {}, make('b', {}, m.name), `: ${m.summary ? m.summary + '; ' : ''}${m.higher ? 'higher' : 'lower'} is better.`))));
   const signatures = make('details', {}, make('summary', {}, 'Signatures'), make('ul', { class: 'plain' }, meta.metrics.map((m) => make('li', {}, make('code', {}, m.signature), ' ', make('button', { type: 'button', onclick: (event) => copy(m.signature, event.target) }, 'Copy')))));
-  fill($('systems'), table(head, body, { id: 'system-table' }), make('p', { class: 'note' }, `Corpus scores of ${whole(meta.n)} segments${lacking() ? ', each system over the outputs that it has,' : ''} with 95% bootstrap intervals (${whole(meta.samples)} resamples, seed ${meta.seed}); the best of a column is bold${meta.metrics.every((m) => m.higher) ? '' : '; ↓ lower is better'}.`), about, signatures);
+  fill($('systems'), table(head, body, { id: 'system-table' }), make('p', { class: 'note' }, `Corpus scores of ${whole(meta.n)} segments${meta.metrics.some((m) => m.scored.some((count) => count < meta.n)) ? ', each over the n outputs that have a score,' : ''} with 95% bootstrap intervals (${whole(meta.samples)} resamples, seed ${meta.seed}); the best of a column is bold${fewer ? ', unless scores are over different segments' : ''}${meta.metrics.every((m) => m.higher) ? '' : '; ↓ lower is better'}.`), about, signatures);
 }
 
 function drawMatrix() {
@@ -15,13 +17,13 @@ function drawMatrix() {
   const cell = (a, b) => {
     if (a === b) return make('td', { class: 'none' }, '');
     const [p, holm, difference, n, wins, ties, losses] = pairs.get(Math.min(a, b) + ',' + Math.max(a, b)), gap = a < b || difference === null ? difference : -difference;
-    const sure = holm < 0.05 ? ' ' + sideOf(gap, m) : '', on = a === state.a && b === state.b, [won, lost] = a < b ? [wins, losses] : [losses, wins];
+    const sure = holm !== null && holm < 0.05 ? ' ' + sideOf(gap, m) : '', on = a === state.a && b === state.b, [won, lost] = a < b ? [wins, losses] : [losses, wins];
     return make('td', { class: 'number cell' + sure }, make('button', { type: 'button', 'data-pair': a + ',' + b, 'aria-pressed': String(on), title: `p ${showP(p)} before Holm's correction, n = ${whole(n)} segments: ${whole(won)} won, ${whole(ties)} tied, ${whole(lost)} lost`, onclick: () => set({ a, b, lo: null, hi: null }) }, show(gap, m, true), make('small', {}, `p ${showP(holm)}${sure ? ' *' : ''}`)));
   };
   const head = [`${m.name}: row − column`, ...shortened(meta.systems, 16).map((name, a) => make('th', { class: 'number', title: meta.systems[a] }, name))];
   $('matrix').parentElement.classList.toggle('stacked', meta.systems.length > 5);
   fill($('matrix'), make('h3', {}, 'Pairwise significance'), table(head, shortened(meta.systems, 30).map((name, a) => [make('th', { scope: 'row', title: meta.systems[a] }, name), ...meta.systems.map((_, b) => cell(a, b))]), { id: 'matrix-table' }),
-    make('p', { class: 'note' }, `Paired bootstrap, ${lacking() ? 'over the segments for which both have an output' : `n = ${whole(meta.n)} segments`}, ${whole(meta.samples)} resamples, seed ${meta.seed}, as in tensormt compare; p corrected by Holm for ${m.pairs.length} comparison${m.pairs.length > 1 ? 's' : ''}; below 0.05 the cell has a star and a colour, blue where the row is better${m.higher ? '' : ' (lower)'}, orange where it is worse. Click a cell to compare the pair below.`));
+    make('p', { class: 'note' }, `Paired bootstrap, ${m.pairs.some((pair) => pair[5] < meta.n) ? 'over the segments for which both have a score' : `n = ${whole(meta.n)} segments`}, ${whole(meta.samples)} resamples, seed ${meta.seed}, as in tensormt compare; p corrected by Holm for ${m.pairs.length} comparison${m.pairs.length > 1 ? 's' : ''}; below 0.05 the cell has a star and a colour, blue where the row is better${m.higher ? '' : ' (lower)'}, orange where it is worse. Click a cell to compare the pair below.`));
 }
 
 // differences of all pairs with their intervals, and the line of no difference

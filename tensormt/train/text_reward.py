@@ -77,8 +77,14 @@ def fitted_evaluator(
     """Return an evaluator of a metric, with counts of the references `fit_on` if it needs some.
 
     Raises:
-        TensorMTError: If the metric needs trees without a parser, or `fit_on` is no list of texts.
+        TensorMTError: If the metric needs trees without a parser or has stored scores, or `fit_on`
+            is no list of texts.
     """
+    if isinstance(metric.reads, StoredInput):
+        raise TensorMTError(
+            f"{metric.name} has stored scores, which belong to the outputs of a test set: take a "
+            "metric that scores any text"
+        )
     found = Evaluator({metric.name: metric}, parser, device)
     if fit_on is None:
         return found
@@ -120,11 +126,6 @@ class TextReward:
             raise TensorMTError(
                 f"{metric.name} needs counts of all references: pass the references of the "
                 "training set as fit_on"
-            )
-        if isinstance(metric.reads, StoredInput):
-            raise TensorMTError(
-                f"{metric.name} has stored scores, which belong to the outputs of a test set: a "
-                "reward needs a metric that scores any text"
             )
         self.device = device
         self.evaluator = fitted_evaluator(metric, parser, device, fit_on)

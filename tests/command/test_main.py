@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from tensormt.command import listing
-from tensormt.command.main import main
+from tensormt.command.main import build_parser, main
 
 # `tensormt list`, in whose midst {moment} happens; without a stop it goes on to a result
 PROGRAM = """
@@ -101,3 +101,15 @@ def test_other_dropped_errors_are_told_as_before(monkeypatch, capsys):
     assert told == [ValueError, KeyboardInterrupt]
     assert sys.unraisablehook is hook
     assert capsys.readouterr() == ("", "")
+
+
+def test_an_option_with_several_values_may_be_repeated():
+    parser = build_parser()
+    words = ["score", "r", "-i", "a", "-m", "bleu,ter", "-i", "b", "c", "-m", "wer"]
+    args = parser.parse_args(words)
+    assert (args.input, args.metrics) == (["a", "b", "c"], ["bleu", "ter", "wer"])
+    options = ["--scores", "A=a", "--scores", "B=b", "--lower-is-better", "A", "B"]
+    args = parser.parse_args(["metaeval", "d.jsonl", *options])
+    assert (args.scores, args.lower_is_better) == (["A=a", "B=b"], ["A", "B"])
+    assert args.metrics == ["bleu"]
+    assert parser.parse_args(["metaeval", "d.jsonl"]).scores == []

@@ -477,3 +477,21 @@ def test_scores_of_another_tool_beside_the_metrics(tmp_path, capsys):
     assert abs(found["chrf"]) < 0.99
     assert main([*words[:-1], "X"]) == 2
     assert "--lower-is-better X: there are no --scores of that name" in capsys.readouterr().err
+
+
+def test_a_page_overwrites_no_input(jsonl, tmp_path, capsys):
+    """Neither the data, nor scores, nor documents."""
+    scores = tmp_path / "x.txt"
+    scores.write_text("1\n" * 12)
+    for spec, out in ((f"X={scores}", scores), (f"X={jsonl},{scores}", scores), ("X=x", jsonl)):
+        before = out.read_bytes()
+        options = ["--scores", "Y=y", spec, "--report", str(out)]
+        assert main(["metaeval", str(jsonl), "-m", "wer", *options]) == 2
+        assert f"{out.name} is an input of this run" in capsys.readouterr().err
+        assert out.read_bytes() == before
+    docs = tmp_path / "d.docs"
+    docs.write_text("a\n")
+    options = ["--scores", str(scores), "--docs", str(docs), "--report"]
+    for out in (scores, docs):
+        assert main(["metaeval", "h.seg.score", *options, str(out)]) == 2
+        assert "is an input of this run" in capsys.readouterr().err

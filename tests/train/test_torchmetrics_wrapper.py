@@ -246,3 +246,8 @@ def test_two_processes_equal_one_exactly(tmp_path):
     assert child.join()
     for rank in range(2):
         assert json.loads((tmp_path / f"{rank}.json").read_text()) == [expected] * len(SHARES)
+
+
+def test_scores_of_a_test_set_score_no_other_text():
+    with pytest.raises(tm.TensorMTError, match="COMET has stored scores, which belong to"):
+        TorchScore(tm.Scores("COMET", [0.5, 0.7]))
