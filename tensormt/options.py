@@ -181,6 +181,8 @@ class Choice(Option):
         return f"{', '.join(most)} or {last}" if most else last
 
     def _valid(self, value: Any) -> Any:
+        if type(value) is int and str(value) in self.choices:  # ROUGE(2)
+            value = str(value)
         if not isinstance(value, str):
             return None
         return value if self.others or value in self.choices else None

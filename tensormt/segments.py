@@ -23,8 +23,8 @@ __all__ = ["Segments", "reference_streams"]
 
 Stream = Sequence[str | None]
 
-# letters of scripts without blanks between words: Thai, Lao, Myanmar, Khmer, kana, Chinese
-_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
+# letters of scripts without blanks between words: Thai, Lao, Tibetan, Myanmar, Khmer, kana, Chinese
+_UNSPACED = re.compile("[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 
 
 def reference_streams(rows: Sequence[Sequence[str | None]]) -> list[list[str | None]]:

@@ -8,17 +8,18 @@
 - Segments without a source text, where a metric reads it.
 - References in a script without blanks between words, where a metric cuts words at blanks, or in
   a script of which ROUGE's own tokeniser reads nothing.
-- References without line breaks, where ROUGE-Lsum takes a line for a sentence.
+- Text without line breaks, where ROUGE-Lsum takes a line for a sentence.
 - Text that seems to be tokenised already: most lines end in a period with a space before it, as
   sacrebleu looks for it.
 """
 
 from __future__ import annotations
 
+import re
 import unicodedata
 import warnings
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -33,16 +34,31 @@ if TYPE_CHECKING:
     from tensormt.segments import Segments
     from tensormt.statistics import Statistics
 
-__all__ = ["TextWarnings"]
+__all__ = ["TextWarnings", "warn_of_texts"]
 
 _MANY = 100  # lines that end in a tokenised period, whatever the size of the corpus: sacrebleu's
 _SHARE = 0.05  # of texts that are empty, or not in NFC
 _FEW = 3  # lines below which nothing is said
 _LOOKED_AT = 200  # references whose script is looked at
-_WITHOUT_BLANKS = frozenset({"CJK", "THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN"})
+_WITHOUT_BLANKS = frozenset({"CJK", "KANA", "THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN"})
 _AT_BLANKS = frozenset({"13a", "intl", "blanks"})  # tokenisers that cut words at blanks
+_KANA = re.compile("[\u3040-\u30ff]")
 _ASCII = frozenset({"rouge"})  # tokenisers that read a-z and digits alone
 _SCRIPT, _UNSCORED = "script ", "unscored "  # prefixes of counts
+
+
+def warn_of_texts(metrics: Mapping[str, Metric[Any]], texts: Sequence[str]) -> None:
+    """Warn of what may make scores of texts that are compared with each other misleading.
+
+    Args:
+        metrics: Metrics by name, without stored scores.
+        texts: The texts.
+    """
+    from tensormt.segments import Segments
+
+    seen = TextWarnings(metrics)
+    seen.add(Segments({"": [*texts]}, [[*texts]]))
+    seen.warn()
 
 
 class TextWarnings:
@@ -70,13 +86,16 @@ class TextWarnings:
             ]
             for kinds in (_AT_BLANKS, _ASCII)
         )
-        self._tercom = [name for name, own in members.items() if any(map(_is_tercom, own))]
+        self._tercom, self._tercom_asian = (
+            [name for name, own in members.items() if any(_cuts_ideographs(m) is k for m in own)]
+            for k in (False, True)
+        )
         self._lines = [name for name, own in members.items() if any(map(_takes_lines, own))]
         self._sourced = [name for name, m in metrics.items() if m.reads.uses_sources]
         self._stored = [name for name, m in metrics.items() if isinstance(m.reads, StoredInput)]
 
-    def add(self, segments: Segments, statistics: Statistics) -> None:
-        """Look at the outputs of some more segments, and at their statistics."""
+    def add(self, segments: Segments, statistics: Statistics | None = None) -> None:
+        """Look at the outputs of some more segments, and at their statistics if there are any."""
         counts = self.counts
         lines = [text for texts in segments.outputs.values() for text in texts if text is not None]
         counts["outputs"] += len(lines)
@@ -87,17 +106,19 @@ class TextWarnings:
         counts["references"] += len(references)
         counts["decomposed outputs"] += _decomposed(lines)
         counts["decomposed references"] += _decomposed(references)
-        if self._at_blanks or self._ascii or self._tercom:
+        if self._at_blanks or self._ascii or self._tercom or self._tercom_asian:
             seen = sum(number for name, number in counts.items() if name.startswith(_SCRIPT))
             looked = islice(references, max(_LOOKED_AT - seen, 0))
             counts.update(_SCRIPT + _script(text) for text in looked)
         if self._lines:
-            counts["with lines"] += sum("\n" in text for text in references)
+            counts["with lines"] += sum("\n" in text for text in (*lines, *references))
         if self._unpenalized:
             counts["short"] += segments.short_outputs()
         if self._sourced:
             counts["segments"] += len(segments)
             counts["no source"] += sum(not (text or "").strip() for text in segments.sources or ())
+        if statistics is None:
+            return
         for name in self._stored:
             unscored = np.isnan(statistics.segments(name)) & statistics.present
             counts[_UNSCORED + name] += int(unscored.sum())
@@ -150,13 +171,17 @@ class TextWarnings:
                 "word: set the language (zh, ja), or tokenize=char, or take chrf",
                 "lang",
             )
-        if self._tercom and (found := self._mostly(_WITHOUT_BLANKS)):
-            yield (
-                f"references are in a script without blanks between words ({found}), but "
-                f"{', '.join(self._tercom)} cut words at blanks, so that a sentence is one word: "
-                "set normalized=yes,asian_support=yes",
-                "",
-            )
+        for names, scripts, advice in (
+            (self._tercom, _WITHOUT_BLANKS, "set normalized=yes,asian_support=yes for Chinese, "),
+            (self._tercom_asian, _WITHOUT_BLANKS - {"CJK"}, ""),
+        ):
+            if names and (found := self._mostly(scripts)):
+                yield (
+                    f"references are in a script without blanks between words ({found}), but "
+                    f"{', '.join(names)} cut words at blanks, so that a sentence is one word: "
+                    f"{advice}{'or ' if advice else ''}take cer or chrf",
+                    "",
+                )
         if self._ascii and (found := self._mostly(self._scripts().keys() - {"LATIN", ""})):
             yield (
                 f"references are in a script ({found}) of which {', '.join(self._ascii)} reads "
@@ -165,7 +190,7 @@ class TextWarnings:
             )
         if self._lines and counts["references"] and not counts["with lines"]:
             yield (
-                f"no reference has a line break, where sentences end for {', '.join(self._lines)}: "
+                f"no text has a line break, where sentences end for {', '.join(self._lines)}: "
                 "each text is one sentence, as in variant=l; set sentences=split",
                 "",
             )
@@ -194,9 +219,11 @@ class TextWarnings:
             )
 
 
-def _is_tercom(metric: Any) -> bool:
-    """Whether a metric is a TER whose tokeniser cuts all words at blanks."""
-    return hasattr(metric, "asian_support") and not (metric.normalized and metric.asian_support)
+def _cuts_ideographs(metric: Any) -> bool | None:
+    """Whether a TER cuts Chinese characters apart, as no TER does with kana; None: no TER."""
+    if not hasattr(metric, "asian_support"):
+        return None
+    return bool(metric.normalized and metric.asian_support)
 
 
 def _takes_lines(metric: Any) -> bool:
@@ -215,8 +242,8 @@ def _decomposed(texts: list[str]) -> int:
 
 
 def _script(text: str) -> str:
-    """The script of most letters of a text; "" if it has none."""
+    """The script of most letters of a text; "" if it has none, KANA if most of CJK are kana."""
     if text.isascii():
         return "LATIN"
-    most = script_counts(text).most_common(1)
-    return most[0][0] if most else ""
+    [(most, number)] = script_counts(text).most_common(1) or [("", 0)]
+    return "KANA" if most == "CJK" and 2 * len(_KANA.findall(text)) > number else most

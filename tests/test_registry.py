@@ -80,7 +80,7 @@ def _ends(option):
     else:
         assert isinstance(option, Choice)
         yield from [(choice, "other") for choice in option.choices]
-        yield (option.choices or ("folder",))[0], 7
+        yield (option.choices or ("folder",))[0], 77
 
 
 @pytest.mark.parametrize(

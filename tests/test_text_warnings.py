@@ -127,13 +127,27 @@ def test_many_empty_outputs():
 def test_ter_of_words_that_no_blank_separates(options):
     [message] = warned(ZH, [f"ter{options}"], ZH)
     assert f"(CJK), but ter{options} cut words at blanks" in message
+    assert message.endswith("set normalized=yes,asian_support=yes for Chinese, or take cer or chrf")
     assert warned(ZH, ["ter:normalized=yes,asian_support=yes"], ZH) == []
     assert warned([LINE], ["ter"]) == []
 
 
+@pytest.mark.parametrize(
+    ("line", "script"), [("ひらがなでかいたぶんです", "KANA"), ("สวัสดีชาวโลก", "THAI")]
+)
+def test_ter_cuts_no_kana_and_no_thai(line, script):
+    [message] = warned([line], ["ter:normalized=yes,asian_support=yes"], [line])
+    assert f"({script}), but ter:normalized=yes,asian_support=yes cut words at blanks" in message
+    assert message.endswith("so that a sentence is one word: take cer or chrf")
+    assert tm.score([line + "よ"], [[line]], ["ter:normalized=yes,asian_support=yes"]).corpus == {
+        "ter:normalized=yes,asian_support=yes": 100
+    }
+
+
 def test_sentences_of_lines_where_there_are_none():
     [message] = warned([LINE], ["rouge:variant=lsum"])
-    assert message.startswith("no reference has a line break, where sentences end for rouge:")
+    assert message.startswith("no text has a line break, where sentences end for rouge:")
+    assert warned([f"{LINE}.\nIt woke up."], ["rouge:variant=lsum"], [LINE]) == []
     assert warned([LINE], ["rouge:variant=lsum,sentences=split"]) == []
     assert warned([LINE], ["rouge:variant=lsum"], [f"{LINE}.\nIt woke up."]) == []
 

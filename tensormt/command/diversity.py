@@ -55,15 +55,19 @@ def run(args: argparse.Namespace) -> int:
             progress=bar,
         )
     if args.format == "json":
-        report = {
+        report: dict[str, object] = {
             "diversity": result.means,
             "segments": len(found.texts),
             "outputs": sum(map(len, found.texts)),
             "signatures": result.signatures,
         }
+        if higher := result.higher_is_more_diverse:
+            report["higher_is_more_diverse"] = higher
         print(tables.json_text(report))
     elif args.format == "text":
         print("\n".join([str(result), "", *result.signatures.values()]))
     else:
+        for note in result.notes:  # a table has no place for them
+            arguments.print_message(note)
         print(tables.format_table(result.rows(), args.format, left=0))
     return 0

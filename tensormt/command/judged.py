@@ -10,6 +10,8 @@ from tensormt.command.progress import Progress
 from tensormt.errors import TensorMTError
 
 if TYPE_CHECKING:  # torch is imported only when a command runs
+    import numpy as np
+
     from tensormt.evaluator import Evaluator
     from tensormt.metaeval.judged_sets import Selection
     from tensormt.segments import Segments
@@ -69,6 +71,24 @@ def trees_for(args: argparse.Namespace, segments: Segments) -> Any:
     first = next((text.lstrip() for text in texts), "")
     form = "brackets" if first.startswith("(") else "conllu"
     return TreesAsText(form, f"{args.data[0]}, ")
+
+
+def stored_tables(args: argparse.Namespace, segments: Segments) -> dict[str, np.ndarray]:
+    """Return the scores of other tools that --scores names, float64 [S,N]; error rates negated."""
+    import numpy as np
+
+    names = {name: name for name in segments.systems}
+    stored: Any = arguments.stored_scores(args, names, len(segments))
+    signs = {name: 1.0 if metric.higher_is_better else -1.0 for name, metric in stored.items()}
+    for name in stored:
+        if name in segments.human:
+            raise TensorMTError(
+                f"--scores {name}=…: there is a human score {name}, choose another name"
+            )
+    return {
+        name: signs[name] * np.stack([metric.scores[system] for system in names])
+        for name, metric in stored.items()
+    }
 
 
 def check_sources(evaluator: Evaluator, segments: Segments) -> None:

@@ -281,7 +281,7 @@ def _write_page(
 def _render(
     args: argparse.Namespace, rows: list[Row], tests: list[PairwiseTest], sets: list[JudgedSet]
 ) -> str:
-    from tensormt.data.tables import json_text, latex, tsv
+    from tensormt.data.tables import json_text
     from tensormt.metaeval import format
 
     notes = format.set_notes(sets)
@@ -290,8 +290,8 @@ def _render(
         return json_text(found | {"sets": format.sets_json(sets)})
     if args.format != "text":
         _print_notes(notes)
-        cells = [[_text(value) for value in asdict(row).values()] for row in rows]
-        return (tsv if args.format == "tsv" else latex)([list(asdict(rows[0])), *cells])
+        whole = [[asdict(row) for row in rows], [asdict(test) for test in tests]]
+        return "\n\n".join(_cells(table, args.format) for table in whole if table)
     parts = [(format.tables_by_order if args.orders else format.tables_by_metric)(rows)]
     parts += [format.format_pairwise_tests(tests)] if tests else []
     return "\n\n".join([*parts, *(["\n".join(notes)] if notes else [])])
@@ -325,6 +325,21 @@ def _print_notes(notes: list[str]) -> None:
     """Print on standard error what a table in another format has no place for."""
     for note in notes:
         arguments.print_message(note)
+
+
+def _cells(rows: list[dict[str, str | float | None]], form: str) -> str:
+    """A table of rows: TSV of everything, or LaTeX of what is not empty, without signatures."""
+    from tensormt.data.tables import latex, tsv
+    from tensormt.metaeval.format import format_number
+
+    if form == "tsv":
+        return tsv([list(rows[0]), *([_text(value) for value in row.values()] for row in rows)])
+    names = [name for name in rows[0] if name != "signature" and any(_text(r[name]) for r in rows)]
+    cells = [
+        [format_number(v) if isinstance(v, float) else _text(v) for v in map(row.get, names)]
+        for row in rows
+    ]
+    return latex([names, *cells])
 
 
 def _text(value: str | float | None) -> str:

@@ -2,7 +2,7 @@
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from tensormt.command import arguments, judged
@@ -56,6 +56,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=SYSTEM,…",
         help="sets of systems whose reliability (JACK) is reported",
     )
+    parser.add_argument(
+        "--scores",
+        nargs="+",
+        default=[],
+        metavar="NAME=FILE",
+        help="segment scores of another tool for the outputs in DATA.jsonl, with which QUEEN is "
+        "correlated as with human scores",
+    )
+    parser.add_argument(
+        "--lower-is-better",
+        nargs="+",
+        default=[],
+        metavar="NAME",
+        help="which --scores are error rates",
+    )
     parser.add_argument("--triples", default="pairs", choices=TRIPLES)
     parser.add_argument("--literal", action="store_true", help="KING without leaving one model out")
     parser.add_argument("--plots", type=Path, metavar="FOLDER", help="write plots there")
@@ -75,10 +90,13 @@ def run(args: argparse.Namespace) -> int:
     progress, selection, evaluator = arguments.ParseProgress(), judged.selection(args), None
     if ours and not args.trees:
         evaluator = arguments.make_evaluator(args, ours, progress=progress)
-    segments = selection.select(read_jsonl(*args.data))
+    whole = read_jsonl(*args.data)
+    stored = judged.stored_tables(args, whole)
+    selection = replace(selection, human=[*selection.human, *stored])
+    segments = selection.select(replace(whole, human={**whole.human, **stored}))
     if ours and args.trees:
         evaluator = arguments.make_evaluator(args, ours, judged.trees_for(args, segments))
-    human = selection.human_tables(segments) if args.human else {}
+    human = selection.human_tables(segments) if selection.human else {}
     options = SummaryOptions(
         args.triples, not args.literal, tuple(args.include), tuple(args.exclude)
     )

@@ -189,20 +189,25 @@ def _dry_run(args: argparse.Namespace, shards: list[Any], settings: dict[str, An
 
 
 def _report(args: argparse.Namespace, summary: Summary) -> str:
+    from tensormt.registry import make
+    from tensormt.result import column_title, direction_note, format_score, lower_is_better
+
+    metrics, scores = {name: make(name) for name in summary.corpus}, summary.corpus
     if args.format == "json":
         found = {
             name: {"score": score, "signature": summary.signatures[name]}
-            for name, score in summary.corpus.items()
+            for name, score in scores.items()
         }
         report = {"systems": {arguments.columns(args).hyp: found}, "segments": summary.segments}
+        if lower := lower_is_better(metrics):
+            report["lower_is_better"] = lower
         return json.dumps(report, indent=1, ensure_ascii=False)
-    from tensormt.registry import make
-    from tensormt.result import format_score
-
-    cells = [format_score(score, make(name).digits) for name, score in summary.corpus.items()]
+    cells = [format_score(scores[name], metric.digits) for name, metric in metrics.items()]
+    titles = [column_title(name, metric, args.format) for name, metric in metrics.items()]
     table = tables.format_table(
-        [["system", *summary.corpus], [arguments.columns(args).hyp, *cells]], args.format
+        [["system", *titles], [arguments.columns(args).hyp, *cells]], args.format
     )
     if args.format != "text":
         return table
-    return "\n".join([table, "", *summary.signatures.values()])
+    notes = [line for note in direction_note(metrics) for line in (note, "")]
+    return "\n".join([table, "", *notes, *summary.signatures.values()])

@@ -24,6 +24,7 @@ from tensormt.errors import TensorMTError, TensorMTWarning
 
 _FIELDS = re.compile(r"\s*(\d+)\s*\|\|\|(?:\s|$)")
 SCORE = "score"  # the last field of lines with |||
+_MANY = 50  # texts of a segment that has no empty line behind it
 
 
 class TextLists(NamedTuple):
@@ -142,12 +143,12 @@ def _text(
 
 def _blocks(numbered: Iterator[tuple[int, str]], name: str, most: int) -> Iterator[Group]:
     """The groups of lines with an empty line behind each."""
-    blank, several, warned = False, 0, False
+    blank, several, warned, count = False, 0, False, 0
     for real, part in groupby(numbered, lambda line: bool(line[1].strip())):
         if not real:
             empty = [number for number, _ in part]
             if empty[0] == 1 or len(empty) > 1:
-                several = several or empty[0]
+                several = several or empty[empty[0] > 1]  # the one that comes first or once more
             blank = True
             continue
         if several and not warned:
@@ -166,11 +167,28 @@ def _blocks(numbered: Iterator[tuple[int, str]], name: str, most: int) -> Iterat
                 "stands between them: say how many lines a segment has",
                 options="lines",
             )
+        count += len(texts)
         yield texts, []
+    if count > _MANY and not blank:
+        warnings.warn(
+            TensorMTWarning(
+                f"{name}: no empty line stands between the {count:,} lines, so that all are "
+                "candidates of one segment: if not, say how many lines a segment has",
+                options="lines",
+            ),
+            stacklevel=2,
+        )
 
 
-def _check_next(last: int, number: int, where: str) -> None:
-    """Raise unless the number of a segment follows that of the last one."""
+def _check_next(last: int | None, number: int, where: str) -> None:
+    """Raise unless the number of a segment follows that of the last one; None: there is none."""
+    if last is None:
+        if number > 1:
+            raise TensorMTError(
+                f"{where}: the first segment is {number}, expected 0 or 1: those before it are "
+                "missing, and all segments would move"
+            )
+        return
     if number < last:
         raise TensorMTError(f"{where}: segment {number} stands in two places: sort them")
     if number > last + 1:
@@ -195,8 +213,8 @@ def _fields(numbered: Iterator[tuple[int, str]], name: str, numbers: str | None)
         if not found or len(fields) < 2 + (numbers is not None):
             raise TensorMTError(f"{where}: expected a line as 0 ||| text ||| score")
         if found[1] != key:
+            _check_next(None if key is None else int(key), int(found[1]), where)
             if key is not None:
-                _check_next(int(key), int(found[1]), where)
                 yield texts, own
             key, texts, own = found[1], [], []
         texts.append(fields[1])

@@ -6,6 +6,10 @@ A shift of several words to another place is one edit; shifts are searched greed
 (`tensormt.kernels.shifts`). Of several references the one with the fewest edits counts, divided by
 the mean length of all of them. 100 is an edit for every word of the reference; lower is better. A
 reference that has no word left without punctuation has length 0; every word is an edit then.
+
+With `normalized`, sacrebleu normalizes references twice, outputs once, and so do we: the second
+time cuts off what stands before punctuation that was cut off the first time, so that an output with
+a word such as "neighbour's." has errors even if it equals its reference.
 """
 
 from __future__ import annotations
@@ -16,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 from tensormt.edit.base import ErrorRate
 from tensormt.edit.plain_shifts import translation_edits
 from tensormt.options import Boolean
-from tensormt.plain import count
+from tensormt.plain import MAX_SEGMENTS, count, limit
 from tensormt.text.tercom import name_of
 
 if TYPE_CHECKING:
@@ -31,7 +35,7 @@ Normalized = Annotated[bool, Boolean("Cut off punctuation and replace entities, 
 NoPunct = Annotated[bool, Boolean("Remove punctuation")]
 AsianSupport = Annotated[
     bool,
-    Boolean("Treat Chinese and Japanese characters and marks too; cuts text with normalized alone"),
+    Boolean("With normalized cut Chinese characters, with no_punct remove Asian punctuation too"),
 ]
 CaseSensitive = Annotated[bool, Boolean("Compare in mixed case")]
 
@@ -44,8 +48,8 @@ class TER(ErrorRate):
     Args:
         normalized: Cut off punctuation and replace entities, as Tercom does.
         no_punct: Remove punctuation.
-        asian_support: With `normalized`, cut Chinese and Japanese text into characters; with
-            `no_punct`, remove its punctuation too.
+        asian_support: With `normalized`, cut Chinese characters apart, not kana; with `no_punct`,
+            remove Chinese and Japanese punctuation too.
         case_sensitive: Compare in mixed case.
 
     >>> from tensormt import TokenBatch
@@ -86,6 +90,16 @@ class TER(ErrorRate):
             "asian": self.asian_support,
         }
 
+    def prepared(
+        self, hyp: TokenBatch, refs: Sequence[TokenBatch]
+    ) -> tuple[TokenBatch, References]:
+        """Return hypothesis and references in the case that is compared, as sacrebleu cuts them.
+
+        It normalizes references twice, which also cuts the possessive of "the neighbour's.".
+        """
+        hyp, ready = super().prepared(hyp, refs)
+        return hyp, ready.cut_again(self.tokenize) if self.normalized else ready
+
     def edits(self, hyp: TokenBatch, refs: References) -> Tensor:
         """Count shifts and edits of each segment with each reference, int64 [R,B]."""
         from tensormt.edit import engine
@@ -97,6 +111,13 @@ class TER(ErrorRate):
 
         hyp, ready = self.prepared(hyp, refs)
         return engine.mean_length_rows(self.edits(hyp, ready), ready)
+
+    def _plain_statistics(
+        self, hyp: TokenBatch, refs: Sequence[TokenBatch]
+    ) -> list[list[float]] | None:
+        if self.normalized and len(hyp) <= limit(MAX_SEGMENTS):  # as in `prepared`
+            refs = [ref.cut_again(self.tokenize) for ref in refs]
+        return super()._plain_statistics(hyp, refs)
 
     def _plain_edits(self, hyp: Row, ref: Row) -> int:
         return translation_edits(hyp, ref)

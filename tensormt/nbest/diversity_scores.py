@@ -22,9 +22,11 @@ from tensormt.evaluator import Evaluator
 from tensormt.metric import Metric
 from tensormt.nbest.reranking import as_groups, check_pairwise
 from tensormt.ngram.keys import occurrences
-from tensormt.result import direction_note, format_score
+from tensormt.registry import TOKENIZERS
+from tensormt.result import format_score, lower_is_better
 from tensormt.segments import Segments
 from tensormt.text.tokens import TokenBatch
+from tensormt.text_warnings import warn_of_texts
 from tensormt.validation import integer
 
 __all__ = ["Diversity", "diversity"]
@@ -56,12 +58,18 @@ class Diversity:
         return [list(self.segments), cells]
 
     def __str__(self) -> str:
-        named = {f"self-{name}": metric for name, metric in self.metrics.items()}
-        higher = [
-            line.replace("lower is better", "higher is more diverse")
-            for line in direction_note(named)
-        ]
-        return "\n".join([format_table(self.rows(), "text", left=0), *higher])
+        return "\n".join([format_table(self.rows(), "text", left=0), *self.notes])
+
+    @property
+    def higher_is_more_diverse(self) -> list[str]:
+        """The self-scores by error rates, of which higher ones are more diverse."""
+        return [f"self-{name}" for name in lower_is_better(self.metrics)]
+
+    @property
+    def notes(self) -> list[str]:
+        """A line that names these, if there are any."""
+        higher = self.higher_is_more_diverse
+        return [f"higher is more diverse: {', '.join(higher)}"] if higher else []
 
 
 def diversity(
@@ -72,7 +80,7 @@ def diversity(
     device: str | torch.device | None = None,
     *,
     lang: str | None = None,
-    tokenize: str = "13a",
+    tokenize: str | None = None,
     pairs: int = 1 << 16,
     progress: Callable[[int], object] = lambda segments: None,
 ) -> Diversity:
@@ -85,7 +93,7 @@ def diversity(
         parser: Parser, or its name, for metrics that read trees.
         device: Device of the computation; None: the CPU.
         lang: Language of the text, such as "de".
-        tokenize: Tokeniser of distinct-n.
+        tokenize: Tokeniser of distinct-n; None: that of the language, 13a for most.
         pairs: Pairs of outputs at a time, which bounds memory.
         progress: Called with numbers of inputs that were processed.
 
@@ -106,6 +114,9 @@ def diversity(
     chosen = dict(evaluator.metrics)
     for metric in chosen.values():
         check_pairwise(metric)
+    warn_of_texts(chosen, [text for own in groups for text in own])
+    if tokenize is None:
+        tokenize = TOKENIZERS.get(lang or "", "13a")
     parts: list[dict[str, Tensor]] = []
     low = 0
     while low < len(groups):

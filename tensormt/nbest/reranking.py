@@ -25,6 +25,7 @@ from tensormt.errors import SegmentError, TensorMTError, TensorMTWarning
 from tensormt.evaluator import Evaluator
 from tensormt.metric import Metric
 from tensormt.segments import Segments
+from tensormt.text_warnings import warn_of_texts
 from tensormt.train.mbr import nbest
 from tensormt.validation import integer
 
@@ -115,6 +116,7 @@ def rerank(
         )
     if weights is not None and log_probabilities is not None:
         raise TensorMTError("weights and log_probabilities are both given: pass one of them")
+    warn_of_texts(evaluator.metrics, [text for own in (*groups, *pools) for text in own])
     logs = log_probabilities is not None
     shares = _shares(log_probabilities if logs else weights, pools, logs)
     sign = 1.0 if named.higher_is_better else -1.0

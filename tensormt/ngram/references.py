@@ -45,6 +45,7 @@ class References(Sequence[TokenBatch]):
         if any(missing):
             advice = "has no reference: give at least one that is not empty for every segment"
             raise SegmentError(missing.index(True) + 1, advice)
+        self._cut_again: dict[str, References] = {}
         self._spread: dict[int, Tensor] = {}
         self._distinct: dict[int, Tensor] = {}
         self._frequencies: dict[int, Frequencies] = {}
@@ -75,6 +76,14 @@ class References(Sequence[TokenBatch]):
         lowered = [stream.lowered for stream in self.streams]
         same = all(new is old for new, old in zip(lowered, self.streams, strict=True))
         return self if same else References(lowered)
+
+    def cut_again(self, tokenize: str) -> References:
+        """Return the references with every token that a tokeniser cut off cut once more by it."""
+        if tokenize not in self._cut_again:
+            streams = [stream.cut_again(tokenize) for stream in self.streams]
+            same = all(new is old for new, old in zip(streams, self.streams, strict=True))
+            self._cut_again[tokenize] = self if same else References(streams)
+        return self._cut_again[tokenize]
 
     @_ORDER
     def totals(self, max_order: int) -> Tensor:

@@ -24,6 +24,7 @@ from tensormt.data.shard_reader import check_columns, content_digest
 from tensormt.data.shard_writer import SUFFIXES, read_footer, remove_temporary_files, write_json
 from tensormt.data.shards import Shard, cut_files, find_files
 from tensormt.errors import TensorMTError
+from tensormt.result import lower_is_better
 from tensormt.scale.counting import count_tables
 from tensormt.scale.documents import (
     finished_footer,
@@ -180,7 +181,9 @@ def score_files(
     job = Job(folder, names, columns, format, skip=skip, documents=documents, **options)
     job.evaluator()  # check names, options and parser before anything is written
     shards = plan(paths, folder, shard_bytes)
-    check_columns(shards[0], job.columns)
+    for shard in shards:
+        if not shard.start:
+            check_columns(shard, job.columns)
     _prepare(job, shards, overwrite)
     mine = shards[part[0] - 1 :: part[1]]
     kind = {"local": ProcessEngine, "ray": RayEngine}[engine]
@@ -319,18 +322,19 @@ def _summary(job: Job, shards: Sequence[Shard], done: dict[int, Task]) -> Summar
         [message for footer in footers for message in footer["errors"]][:5],
         totals.document_scores(evaluator.metrics, ""),
     )
+    lower = lower_is_better(evaluator.metrics)
     if not summary.missing:
         if job.documents:
             write_scores_table(job, summary.documents, summary.signatures)
             remove_temporary_files(sums_folder(job.out))
-        write_json(f"{job.out}/summary.json", _facts(job, summary, shards, done))
+        write_json(f"{job.out}/summary.json", _facts(job, summary, shards, done, lower))
         remove_temporary_files(job.out)
     seen.warn()
     return summary
 
 
 def _facts(
-    job: Job, summary: Summary, shards: Sequence[Shard], done: dict[int, Task]
+    job: Job, summary: Summary, shards: Sequence[Shard], done: dict[int, Task], lower: list[str]
 ) -> dict[str, Any]:
     documents = {"output": scores_name(job.form), "count": len(summary.documents)}
     return {
@@ -338,6 +342,7 @@ def _facts(
             name: {"score": score, "signature": summary.signatures[name]}
             for name, score in summary.corpus.items()
         },
+        **({"lower_is_better": lower} if lower else {}),
         "segments": summary.segments,
         "skipped": summary.skipped,
         **({"documents": documents} if job.documents else {}),

@@ -251,6 +251,23 @@ class TokenBatch:
             return TokenBatch._from(None, rows, self.tokenize, True)
         return TokenBatch._from(self._arrays.lower(), None, self.tokenize, True)
 
+    def cut_again(self, tokenize: str) -> TokenBatch:
+        """Return the segments with every token cut once more, if a tokeniser of ours cut them."""
+        if self.tokenize != tokenize or not self.from_strings:
+            return self
+        cut = plain_tokens.line_tokenizer(tokenize)
+        types: Iterable[str] = {token for row in self._rows or () for token in row}
+        if self._arrays is not None and self._arrays.dictionary is not None:
+            types = self._arrays.dictionary.strings
+        parts = {token: own for token in types if [*(own := cut(token))] != [token]}
+        if not parts:
+            return self
+        rows: list[Row] = [
+            [part for token in row for part in parts.get(token, (token,))]
+            for row in self.to_tokens()
+        ]
+        return TokenBatch._from(None, rows, self.tokenize, self.lowercase).to(self.device)
+
     def __getitem__(self, index: int | slice | Sequence[int] | Tensor) -> TokenBatch:
         """The chosen segments as a batch with the same dictionary; an int chooses one."""
         rows = self._rows

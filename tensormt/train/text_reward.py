@@ -29,6 +29,7 @@ from tensormt.parser import Parser
 from tensormt.scoring import read_segments
 from tensormt.segments import Segments
 from tensormt.stored_scores import StoredInput
+from tensormt.text_warnings import warn_of_texts
 from tensormt.train.naming import as_metric
 from tensormt.train.rewards import Reward
 from tensormt.train.special_tokens import decode_texts
@@ -128,6 +129,7 @@ class TextReward:
                 "training set as fit_on"
             )
         self.device = device
+        self._is_new = True
         self.evaluator = fitted_evaluator(metric, parser, device, fit_on)
         self.metric = metric = self.evaluator.metrics[metric.name]
         trees = self.evaluator.trees
@@ -159,6 +161,10 @@ class TextReward:
         outputs = segments.outputs[""]
         if not outputs:
             return torch.zeros(0, dtype=torch.float64, device=self.device)
+        if self._is_new:  # what is true of all references shows in the first ones
+            self._is_new = False
+            texts = [text for stream in segments.references for text in stream if text]
+            warn_of_texts(self.evaluator.metrics, texts)
         if not any(text and not text.isspace() for text in outputs):
             self._warn(f"all {len(outputs)} texts of this batch are empty")
         if self.metric.reads.uses_sources:
@@ -174,14 +180,24 @@ class TextReward:
         warnings.warn(TensorMTWarning(f"reward by {self.metric.name}: {message}"), stacklevel=4)
 
     def samples(
-        self, texts: Sequence[Sequence[str]], refs: Sequence[Sequence[str | None]]
+        self,
+        texts: Sequence[Sequence[str]],
+        refs: Sequence[Sequence[str | None]],
+        sources: Sequence[str | None] | None = None,
     ) -> Tensor:
         """Compute segment scores float64 [B,K] of texts `[B][K]` with references `[B][R]`.
+
+        Args:
+            texts: The samples of each segment.
+            refs: The references of each segment.
+            sources: The source text of each segment, for metrics that read it (`copied`).
 
         Raises:
             TensorMTError: If numbers of samples differ, or texts and references do not align.
         """
         number = {len(row) for row in texts}
+        if sources is not None and len(sources) != len(texts):
+            raise TensorMTError(f"{len(texts)} segments, sources for {len(sources)}: pass one each")
         if len(number) != 1 or len(texts) != len(refs):
             raise TensorMTError(
                 f"{len(texts)} segments with {sorted(number)} samples, references for {len(refs)}: "
@@ -189,7 +205,10 @@ class TextReward:
             )
         flat = [text for row in texts for text in row]
         every = [row for row, own in zip(refs, texts, strict=True) for _ in own]
-        return self(flat, every).view(len(texts), -1)
+        each = None
+        if sources is not None:
+            each = [source for source, own in zip(sources, texts, strict=True) for _ in own]
+        return self(flat, every, each).view(len(texts), -1)
 
     def ids(
         self,
@@ -197,6 +216,7 @@ class TextReward:
         refs: Sequence[Sequence[str | None]],
         tokenizer: Any,
         model: Any = None,
+        sources: Sequence[str | None] | None = None,
     ) -> Tensor:
         """Compute segment scores of token ids, which a tokenizer decodes.
 
@@ -206,6 +226,7 @@ class TextReward:
             tokenizer: Hugging Face tokenizer, whose special ids are left out; or a function from
                 lists of ids to texts.
             model: Model whose configuration has further special ids.
+            sources: The source text of each segment, for metrics that read it (`copied`).
 
         Returns:
             Segment scores, float64 [B,K].
@@ -216,7 +237,8 @@ class TextReward:
         owner = getattr(tokenizer, "__self__", tokenizer)
         special = hasattr(owner, "all_special_ids")
         flat = decode_texts(ids, owner, model) if special else list(tokenizer(ids.tolist()))
-        return self.samples([flat[b * number : (b + 1) * number] for b in range(size)], refs)
+        rows = [flat[b * number : (b + 1) * number] for b in range(size)]
+        return self.samples(rows, refs, sources)
 
     def utility(
         self, texts: Sequence[Sequence[str]], refs: Sequence[Sequence[str]] | None = None

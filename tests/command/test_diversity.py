@@ -33,6 +33,15 @@ def test_numbers_are_those_of_the_library(capsys):
     assert dict(zip(head, cells, strict=True))["unique"] == "1.0000"
 
 
+def test_direction_of_error_rates_in_every_format(capsys):
+    options = ["diversity", "c.txt", "-m", "ter", "bleu", "-q", "-f"]
+    assert main([*options, "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["higher_is_more_diverse"] == ["self-ter"]
+    for form in ("text", "latex", "tsv"):
+        assert main([*options, form]) == 0
+        assert "higher is more diverse: self-ter" in "".join(capsys.readouterr())
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -479,6 +479,17 @@ def test_scores_of_another_tool_beside_the_metrics(tmp_path, capsys):
     assert "--lower-is-better X: there are no --scores of that name" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("form", ["tsv", "latex"])
+def test_tests_of_metrics_are_a_table_of_their_own(jsonl, capsys, form):
+    words = ["metaeval", str(jsonl), "-m", "wer", "chrf", "-q", "--statistic", "pearson", "--test"]
+    assert main([*words, "--level", "system", "--permutations", "9", "-f", form]) == 0
+    first, second = capsys.readouterr().out.split("\n\n")
+    assert first.count("pearson") == 2
+    assert second.count("pearson") == 1
+    assert "difference" in second
+    assert ("WER|" in first) == (form == "tsv")
+
+
 def test_a_page_overwrites_no_input(jsonl, tmp_path, capsys):
     """Neither the data, nor scores, nor documents."""
     scores = tmp_path / "x.txt"

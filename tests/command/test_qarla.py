@@ -170,3 +170,18 @@ def test_what_the_best_sets_contain_is_said(jsonl, capsys):
     out = capsys.readouterr().out
     assert "best set (greedy search): vector-" in out
     assert out.endswith("KING against correlation: left out, for it takes all sets of 17 metrics\n")
+
+
+def test_scores_of_another_tool_are_correlated_as_human_ones(jsonl, tmp_path, capsys):
+    table = tmp_path / "scores.txt"
+    lines = [f"{name}\t{row['sys'][name][1]}" for name in ("poor", "good", "odd") for row in ROWS]
+    table.write_text("\n".join(lines) + "\n")
+    words = ["qarla", str(jsonl), "-m", "rouge1", "vector", "-q", "-f", "json", "--scores"]
+    words += [f"COMET={table}", f"ERR={table}", "--lower-is-better", "ERR", "--human", "fluency"]
+    assert main(words) == 0
+    human = json.loads(capsys.readouterr().out)["human"]
+    assert list(human) == ["fluency", "COMET", "ERR"]
+    assert human["COMET"] == human["fluency"]
+    assert human["ERR"]["pearson"] == pytest.approx(-human["fluency"]["pearson"])
+    assert main([*words[:9], f"fluency={table}"]) == 2
+    assert "there is a human score fluency, choose another name" in capsys.readouterr().err

@@ -32,6 +32,27 @@ def test_the_command_prints_what_score_prints(tmp_path):
     assert text.rstrip().endswith(report["bm"]["signature"])
 
 
+def test_direction_of_error_rates(tmp_path):
+    path = write_jsonl(tmp_path / "a.jsonl", rows(9))
+    common = ["score-files", path, "-m", "ter", "bleu", "-q", "-o", tmp_path / "out"]
+    assert "\n\nlower is better: ter\n\n" in call(*common)
+    assert r"ter $\downarrow$" in call(*common, "-f", "latex")
+    assert json.loads(call(*common, "-f", "json"))["lower_is_better"] == ["ter"]
+    assert json.loads((tmp_path / "out/summary.json").read_text())["lower_is_better"] == ["ter"]
+
+
+def test_a_column_that_a_later_file_lacks(tmp_path, capsys):
+    """It is an error in whatever order the files come."""
+    some = rows(4)
+    first = write_jsonl(tmp_path / "a.jsonl", [{**row, "src": "x"} for row in some])
+    second = write_jsonl(tmp_path / "b.jsonl", some)
+    for paths in ([first, second], [second, first]):
+        command = ["score-files", *paths, "-o", tmp_path / "out", "-m", "bleu", "--src", "src"]
+        assert main([*map(str, command), "-q"]) == 2
+        assert "b.jsonl" in capsys.readouterr().err
+        assert not (tmp_path / "out").exists()
+
+
 def test_dry_run_writes_nothing(tmp_path):
     path = write_jsonl(tmp_path / "rows.jsonl", rows(500))
     table = pa.Table.from_pylist(rows(70))

@@ -6,7 +6,7 @@ import warnings
 import pytest
 
 from tensormt.data.nbest_lists import read_text_lists
-from tensormt.errors import TensorMTError
+from tensormt.errors import TensorMTError, TensorMTWarning
 
 TEXTS = [["a b", "c"], ["d", "e f", "g"]]
 NUMBERS = [[-1.0, -2.5], [0.0, -3.0, -1e-3]]
@@ -52,6 +52,7 @@ def test_all_forms_hold_the_same(tmp_path):
         ("a.txt", "a\n", {"numbers": "w"}, "has texts only, no 'w'"),
         ("a.txt", "0 ||| a ||| 1\nb\n", {}, "line 2: expected a line as 0 "),
         ("a.txt", "0 ||| a\n1 ||| b\n0 ||| c\n", {}, "line 3: segment 0 stands in two places"),
+        ("a.txt", "3 ||| a\n4 ||| b\n", {}, "line 1: the first segment is 3, expected 0 or 1"),
         ("a.txt", "0 ||| a\n2 ||| b\n", {}, "line 2: segment 2 follows segment 0: those between"),
         ("a.jsonl", '{"candidates": ["a", null]}\n', {}, "line 1: 'candidates' has a null"),
         ("a.txt", "0 ||| a ||| x\n", {"numbers": "score"}, "the last field is 'x', expected a n"),
@@ -63,13 +64,24 @@ def test_what_is_wrong_is_said(tmp_path, name, text, options, message):
         read_text_lists(write(tmp_path / name, text), **options)
 
 
+def test_many_lines_of_one_segment_are_warned_of(tmp_path):
+    path = write(tmp_path / "a.txt", "a\n" * 51)
+    with pytest.warns(TensorMTWarning, match="no empty line stands between the 51 lines") as found:
+        assert len(read_text_lists(path).texts[0]) == 51
+    assert found[0].message.options == "lines"
+    for text in ("a\n" * 50, "a\n" * 51 + "\n"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            read_text_lists(write(tmp_path / "b.txt", text))
+
+
 def test_a_file_of_one_text_each_is_not_one_segment(tmp_path):
     path = write(tmp_path / "a.txt", "a\nb\nc\nd\n")
     with pytest.raises(TensorMTError, match="the first 4 lines would be one segment"):
         read_text_lists(path, most=3)
 
 
-@pytest.mark.parametrize(("text", "line"), [("\na\n", 1), ("a\n\n\n\nb\n", 2), ("a\n\nb\n\n\n", 0)])
+@pytest.mark.parametrize(("text", "line"), [("\na\n", 1), ("a\n\n\n\nb\n", 3), ("a\n\nb\n\n\n", 0)])
 def test_empty_lines_that_end_no_segment(tmp_path, text, line):
     path = write(tmp_path / "a.txt", text)
     with warnings.catch_warnings(record=True) as found:

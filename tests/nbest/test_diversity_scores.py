@@ -78,3 +78,13 @@ def test_what_is_wrong_is_said():
         tm.diversity([["a", "b"]], ["nist"])
     with pytest.raises(TensorMTError, match="max_order"):
         tm.diversity([["a", "b"]], ["bleu"], 0)
+
+
+def test_a_language_without_blanks():
+    """Distinct n-grams are cut as the metrics cut words."""
+    lines = ["今天天气很好。", "今天天气真好。"]
+    with pytest.warns(UserWarning, match="without blanks between words"):
+        assert math.isnan(tm.diversity([lines], ["wer"]).means["distinct-2"])
+    found = tm.diversity([lines], ["bleu"], lang="zh").means
+    assert found["distinct-1"] == 7 / 14
+    assert found["distinct-2"] == 8 / 12

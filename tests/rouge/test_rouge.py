@@ -283,3 +283,10 @@ def test_plain_path_equals_engine(spec, references, rows):
 def test_variants_without_a_plain_path_take_the_engine():
     for spec in ("lsum", "w", "s", "su", "l,stop_words=no"):
         assert not make(f"rouge:variant={spec}").has_plain_path
+
+
+def test_the_order_of_ngrams_may_be_a_number():
+    assert tm.ROUGE(2).signature == tm.ROUGE("2").signature
+    for wrong in (0, 10, True, 1.0):
+        with pytest.raises(tm.TensorMTError, match="variant"):
+            tm.ROUGE(wrong)

@@ -2,6 +2,7 @@
 
 import pickle
 import random
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -247,3 +248,24 @@ def test_a_reward_of_an_error_rate_rises_with_quality():
     assert reward.grpo()(completions=texts, references=refs) == [1, 0.75, 0]
     samples = [["a b c d", "a b c x", "u v w"]]
     assert int(mbr(reward.utility(samples))) in (0, 1)
+
+
+def test_sources_of_samples():
+    reward = TextReward("copied")
+    texts, refs, sources = [["der Hund", "the dog"]], [["the dog"]], ["der Hund"]
+    expected = reward(texts[0], refs * 2, sources * 2)
+    assert reward.samples(texts, refs, sources)[0].tolist() == expected.tolist() == [0, 1]
+    ids = torch.tensor([[[0], [1]]])
+    found = reward.ids(ids, refs, lambda rows: [texts[0][row[0]] for row in rows], None, sources)
+    assert found[0].tolist() == [0, 1]
+    with pytest.raises(tm.TensorMTError, match="1 segments, sources for 2"):
+        reward.samples(texts, refs, sources * 2)
+
+
+def test_scripts_that_the_metric_cannot_cut_are_warned_of_once():
+    reward = TextReward("wer")
+    with pytest.warns(tm.errors.TensorMTWarning, match="without blanks between words"):
+        reward(["今天天气很好。"], [["今天天气真好。"]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        reward(["今天天气很好。"], [["今天天气真好。"]])
