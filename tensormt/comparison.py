@@ -18,7 +18,7 @@ from tensormt.errors import TensorMTError
 from tensormt.evaluator import Evaluator
 from tensormt.metric import Metric
 from tensormt.registry import DEFAULT_METRICS
-from tensormt.resampling import SEED
+from tensormt.resampling import SEED, warn_of_one_segment
 from tensormt.result import direction_note, format_score
 from tensormt.scoring import Lines, Metrics, read_segments, read_trees
 from tensormt.significance import LEVEL, Comparison, check_systems, sample_count
@@ -204,6 +204,7 @@ def compare_systems(
         TensorMTError: If there are fewer than two systems or no segments, or a value is not valid.
     """
     found = compare_statistics(statistics, test, all_pairs, samples, seed, sacrebleu_p)
+    warn_of_one_segment(len(statistics))
     if samples is None:
         samples = sample_count(statistics, test, sacrebleu_p)
     scores = {

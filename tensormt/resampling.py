@@ -13,11 +13,12 @@ they give the same intervals and p-values.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterator
 
 import numpy as np
 
-from tensormt.errors import TensorMTError
+from tensormt.errors import TensorMTError, TensorMTWarning
 from tensormt.statistics import Statistics
 
 __all__ = ["SEED", "bootstrap_scores", "intervals", "percentile_interval", "resamples"]
@@ -141,6 +142,18 @@ def intervals(
     """
     found = bootstrap_scores(statistics, samples, seed)
     return {name: [percentile_interval(row) for row in rows] for name, rows in found.items()}
+
+
+def warn_of_one_segment(segments: int) -> None:
+    """Warn if there is a single segment: nothing is known of how scores vary."""
+    if segments == 1:
+        warnings.warn(
+            TensorMTWarning(
+                "one segment only: bootstrap intervals have no width, and no difference is "
+                "significant"
+            ),
+            stacklevel=3,
+        )
 
 
 def percentile_interval(scores: np.ndarray, segments: int | None = None) -> tuple[float, float]:

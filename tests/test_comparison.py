@@ -113,3 +113,10 @@ def test_columns_of_a_table_and_references_by_segment(texts):
     rows = [[line] for line in refs[0]]
     found = tm.compare(hyps, rows, metrics="chrf", rows=True, samples=99)
     assert found.comparisons == expected.comparisons
+
+
+def test_one_segment_is_warned_of():
+    with pytest.warns(tm.errors.TensorMTWarning, match="^one segment only: bootstrap intervals"):
+        result = tm.compare({"A": ["a cat"], "B": ["a dog"]}, [["a dog"]], metrics=["ter"])
+    [found] = result.comparisons
+    assert (found.p, found.verdict) == (1.0, "")

@@ -119,12 +119,14 @@ Confidence = dict[str, dict[str, tuple[float, float]]]
 
 def _confidence(parts: list[Statistics]) -> Confidence:
     """Compute bootstrap intervals from the statistics of all segments; none of no segments."""
-    from tensormt.resampling import intervals
+    from tensormt.resampling import intervals, warn_of_one_segment
     from tensormt.statistics import Statistics
 
     if not parts:
         return {}
-    found = intervals(Statistics.concat(parts))
+    whole = Statistics.concat(parts)
+    warn_of_one_segment(len(whole))
+    found = intervals(whole)
     return {
         system: {metric: ends[k] for metric, ends in found.items()}
         for k, system in enumerate(parts[0].systems)

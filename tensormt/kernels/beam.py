@@ -6,11 +6,13 @@ H words of the hypothesis, N of the reference, b = 25, or ⌈N/2H + 25⌉ if N >
 whole, and the last one goes on to N.
 
 The cells outside may as well have finite values, if a step by both words that begins or ends there
-never counts as a match. Each step outside costs 1 then; the border of the beam moves by ⌊N/H⌋ or
-⌈N/H⌉ places a row, and a path along it gets from where another leaves the beam to where that comes
-back by no more steps. So the bit vectors of edit_distance.py compute distances within the beam from
-fewer matches. Paths that edit_path.py reads back stay inside if they take no such step by both
-words: a cell outside is never below its neighbour on the border, so that no deletion comes from it.
+never counts as a match: each step outside costs 1 then, so that the k-th cell beyond the border of
+a row is at least k above the cell on it, and a path along the border is no dearer than one outside.
+So the bit vectors of edit_distance.py compute distances within the beam from fewer matches. Paths
+that edit_path.py reads back stay inside, too, if they take no such step by both words: coming back
+from k cells outside by a deletion costs k + 1 more than the cell on the border, and the way along
+the row, by insertions, k. tests/kernels/test_beam.py compares both with sacrebleu, with beams so
+narrow that nearly every path touches the border.
 """
 
 from __future__ import annotations

@@ -32,6 +32,7 @@ from tensormt.reporting.word_buckets import WordTable
 from tensormt.segments import Segments
 from tensormt.statistics import Statistics
 from tensormt.stored_scores import StoredInput
+from tensormt.text_warnings import TextWarnings
 from tensormt.trees.batch import TreeBatch
 
 _MAX_CHARACTER_OUTPUTS = 20_000  # with more outputs, character n-grams are not counted
@@ -246,11 +247,13 @@ def collect(
     item_counts: dict[str, ItemCounts] = {}
     unexplained: set[str] = set()
     depths: list[np.ndarray] = []
+    seen = TextWarnings(evaluator.metrics)
     words, tagged, tokenize = WordTable(), WordTable(), _tokenizer(evaluator)
     agreement = None if ratings is None else ErrorAgreement(list(ratings.spans.values()))
     for segments in _chunks(evaluator, corpus, min(size, CHUNK)):
         texts = evaluator.prepare(segments)
         statistics.append(evaluator.evaluate(segments, texts))
+        seen.add(segments, statistics[-1])
         for name in evaluator.metrics:
             explained = None if name in unexplained else _explain(evaluator, texts, name)
             if explained is None:
@@ -281,6 +284,7 @@ def collect(
             lines += texts.lines(number)
         parts.append(segments)
         progress(len(segments))
+    seen.warn()
     whole = Segments.concat(parts)
     if ratings is not None:
         whole = replace(whole, human={**whole.human, **ratings.scores})

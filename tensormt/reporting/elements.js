@@ -66,6 +66,7 @@ function show(value, metric, sign = false) {
 }
 const showP = (p) => (p === null ? '–' : p < 0.00005 ? '< 0.0001' : '= ' + p.toFixed(4)); // as tensormt compare prints it
 const whole = (value) => value.toLocaleString('en');
+const many = (count, word) => `${whole(count)} ${word}${count === 1 ? '' : 's'}`;
 
 // --- tables and names
 function table(head, body, attributes = {}, choose = null) {

@@ -23,7 +23,7 @@ function drawMatrix() {
   const head = [`${m.name}: row − column`, ...shortened(meta.systems, 16).map((name, a) => make('th', { class: 'number', title: meta.systems[a] }, name))];
   $('matrix').parentElement.classList.toggle('stacked', meta.systems.length > 5);
   fill($('matrix'), make('h3', {}, 'Pairwise significance'), table(head, shortened(meta.systems, 30).map((name, a) => [make('th', { scope: 'row', title: meta.systems[a] }, name), ...meta.systems.map((_, b) => cell(a, b))]), { id: 'matrix-table' }),
-    make('p', { class: 'note' }, `Paired bootstrap, ${m.pairs.some((pair) => pair[5] < meta.n) ? 'over the segments for which both have a score' : `n = ${whole(meta.n)} segments`}, ${whole(meta.samples)} resamples, seed ${meta.seed}, as in tensormt compare; p corrected by Holm for ${m.pairs.length} comparison${m.pairs.length > 1 ? 's' : ''}; below 0.05 the cell has a star and a colour, blue where the row is better${m.higher ? '' : ' (lower)'}, orange where it is worse. Click a cell to compare the pair below.`));
+    make('p', { class: 'note' }, `Paired bootstrap, ${m.pairs.some((pair) => pair[5] < meta.n) ? 'over the segments for which both have a score' : `n = ${whole(meta.n)} segments`}, ${whole(meta.samples)} resamples, seed ${meta.seed}, as in tensormt compare; p corrected by Holm for ${many(m.pairs.filter((pair) => pair[3] !== null).length, 'comparison')}; below 0.05 the cell has a star and a colour, blue where the row is better${m.higher ? '' : ' (lower)'}, orange where it is worse. Click a cell to compare the pair below.`));
 }
 
 // differences of all pairs with their intervals, and the line of no difference

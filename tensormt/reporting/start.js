@@ -23,7 +23,6 @@ async function start() {
   readHash();
   setTheme();
   $('title').textContent = meta.title;
-  const many = (count, word) => `${whole(count)} ${word}${count === 1 ? '' : 's'}`;
   $('facts').textContent = [many(meta.n, 'segment'), many(meta.systems.length, 'system'), ...(meta.refs.length ? [many(meta.refs.length, 'reference')] : []), many(meta.metrics.length, 'metric'), ...(lacking() ? [many(lacking(), 'output') + ' missing and left out'] : [])].join(' · ');
   $('footer').textContent = `Made by tensormt ${meta.version}. This file loads nothing from elsewhere.`;
   $('metric').addEventListener('change', (event) => set({ m: Number(event.target.value), lo: null, hi: null }));

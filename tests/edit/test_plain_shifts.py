@@ -11,7 +11,9 @@ from sacrebleu.metrics import lib_ter
 from sacrebleu.metrics.lib_ter import translation_edit_rate
 
 import tensormt as tm
+from tensormt.edit import plain_shifts
 from tensormt.edit.plain_shifts import MAX_CANDIDATES, translation_edits
+from tensormt.kernels import beam, shift_candidates, shifts
 from tensormt.plain import MAX_SEGMENTS
 
 WORDS = st.lists(st.sampled_from("abcd"), max_size=14)
@@ -67,3 +69,9 @@ def test_many_segments_and_repeated_words_take_the_engine():
     assert metric._plain_statistics(few, [few]) == [[1.0, 0.0, 2.0]]
     assert metric._plain_statistics(many, [many]) is None
     assert metric._plain_statistics(repeated, [repeated]) is None
+
+
+def test_limits_are_those_of_the_engine():
+    engine = shifts.MAX_CANDIDATES, shift_candidates.MAX_SIZE, shift_candidates.MAX_DISTANCE
+    assert engine == (MAX_CANDIDATES, plain_shifts.MAX_SIZE, plain_shifts.MAX_DISTANCE)
+    assert plain_shifts.BEAM == beam.BEAM

@@ -406,6 +406,35 @@ def test_missing_outputs_are_said_and_left_out(browser, lacking):
     page.close()
 
 
+def test_scores_over_different_segments_are_not_compared(browser, tmp_path):
+    """The worse system has scores of its best segments alone: its mean is higher, but not bold."""
+    rng = random.Random(5)
+    base = [rng.random() for _ in range(60)]
+    other = [score - 0.05 if score > 0.6 else None for score in base]
+    hyps = {name: ["a b c", "a b"] * 30 for name in "AB"}
+    hyps["C"] = ["a b c"] * 60
+    scores = {"A": base, "B": other, "C": [None] * 60}
+    with pytest.warns(UserWarning, match="have no score of Q"):
+        path = tm.report(
+            hyps, [["a b c"] * 60], ["ter", tm.Scores("Q", scores)], tmp_path / "q.html"
+        )
+    page = browser.new_page()
+    page.goto(path.as_uri() + "#m=1")
+    page.wait_for_selector("body[data-done]", state="attached")
+    bold = page.eval_on_selector_all("#system-table td.best", "own => own.map(e => e.innerText)")
+    assert [text.split()[0] for text in bold] == ["0.00"]  # TER of C
+    rows = page.inner_text("#system-table")
+    known = sum(score is not None for score in other)
+    assert f"n = {known}" in rows
+    assert "n = 0" in rows
+    assert "each over the n outputs that have a score" in page.inner_text("#systems")
+    assert "p –" in page.inner_text("[data-pair='0,2']")
+    assert "*" not in page.inner_text("[data-pair='0,2']")
+    assert "*" in page.inner_text("[data-pair='0,1']")
+    assert f"n = {known} segments" in page.get_attribute("[data-pair='0,1']", "title")
+    page.close()
+
+
 def test_a_mean_shows_what_its_members_match(browser, lacking):
     hyps, refs, path = lacking
     page = browser.new_page()

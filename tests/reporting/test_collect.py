@@ -73,3 +73,9 @@ def test_words_are_cut_by_the_tokeniser_of_a_metric():
     for metrics, name in ((["chrf"], "13a"), (["chrf", "bleu:tokenize=zh"], "zh")):
         assert _tokenizer(Evaluator(metrics)) == name
     assert _tokenizer(Evaluator(["chrf+bleu:tokenize=none"])) == "none"
+
+
+def test_what_may_mislead_is_warned_of():
+    some = Segments({"A": [""] * 20}, [["a cat sat"] * 20])
+    with pytest.warns(UserWarning, match="^20 of 20 outputs are empty$"):
+        collect(Evaluator(["ter"]), some)
