@@ -121,5 +121,5 @@ def test_from_file(tmp_path):
     several = tmp_path / "several.seg.score"
     several.write_text("A\t1\nB\t2\n")
     assert tm.Scores.from_file(several, "X", "A").scores["A"].tolist() == [1.0]
-    with pytest.raises(tm.TensorMTError, match="has no scores of an only system: it has those of"):
+    with pytest.raises(tm.TensorMTError, match=r"has scores by system .A, B.: name the systems"):
         tm.Scores.from_file(several, "X")

@@ -192,8 +192,8 @@ def _not_utf8(path: str, line: int) -> TensorMTError:
     """The error of a file that is not UTF-8, from that line on."""
     with open_bytes(path) as file:
         utf16 = file.read(2) in (BOM_UTF16_BE, BOM_UTF16_LE)
-    more = " but UTF-16: convert it to UTF-8" if utf16 else ""
-    return TensorMTError(f"{display_name(path)}, line {line}: not UTF-8 text{more}")
+    found = "not UTF-8 text" + " but UTF-16" * utf16
+    return TensorMTError(f"{display_name(path)}, line {line}: {found}: convert it to UTF-8")
 
 
 def json_line(line: str, where: str) -> dict[str, Any]:

@@ -117,11 +117,12 @@ def _of_file(
     for system, names in systems.items():
         known = [key for key in (system, *names) if key in read]
         if not known:
-            wanted = names[0] if names else system
-            raise TensorMTError(
-                f"{where} has no scores of {wanted or 'an only system'}: it has those of "
-                f"{', '.join(list(read)[:20])}"
-            )
+            wanted, there = names[0] if names else system, ", ".join(list(read)[:20])
+            if not wanted:
+                raise TensorMTError(
+                    f"{where} has scores by system ({there}): name the systems to be read"
+                )
+            raise TensorMTError(f"{where} has no scores of {wanted}: it has those of {there}")
         found[system] = read[known[0]]
         if size is not None and len(found[system]) != size:
             of = f" of {known[0]}" if known[0] else ""
@@ -147,8 +148,10 @@ def _of_table(path: str, name: str, size: int | None) -> dict[str, np.ndarray]:
             at = int(segment)
         except (TypeError, ValueError):
             raise TensorMTError(f"{place}: segment {segment!r} is no number from 1 on") from None
-        if at in own or at < 1:
-            raise TensorMTError(f"{place}: segment {at} stands there twice or is below 1")
+        if at < 1:
+            raise TensorMTError(f"{place}: segment {at}, but segments count from 1")
+        if at in own:
+            raise TensorMTError(f"{place}: segment {at} stands there twice")
         own[at] = _number(row[column], place)
     tables = {}
     for system, scores in found.items():

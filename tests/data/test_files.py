@@ -89,7 +89,8 @@ def test_lines_that_are_no_json_objects(line, message):
 def test_encoding_is_checked_while_lines_are_counted(tmp_path, block):
     path = tmp_path / "a.txt"
     path.write_bytes("é\n犬\n".encode() + b"\xff\n")
-    with pytest.raises(tm.TensorMTError, match=r"a\.txt, line 3: not UTF-8 text$"):
+    message = r"a\.txt, line 3: not UTF-8 text: convert it to UTF-8$"
+    with pytest.raises(tm.TensorMTError, match=message):
         files.count_lines(str(path), block_size=block)
     path.write_bytes("a\nb".encode("utf-16"))
     for read in (files.count_lines, files.text, lambda name: list(files.lines(name))):
