@@ -89,6 +89,15 @@ def add_inputs(
         help="segment scores of another tool beside the metrics: one number per line in a file for "
         "each system, system <tab> score, or a .jsonl, .tsv or .csv table; may be repeated",
     )
+    add_error_rates(parser)
+    parser.add_argument("--docs", metavar="FILE", help="document id of every segment, one per line")
+    add_columns(parser)
+    add_parsing(parser)
+    parser.add_argument("--chunk", type=int, metavar="N", help="segments per batch")
+
+
+def add_error_rates(parser: argparse.ArgumentParser) -> None:
+    """Add the argument that says of which --scores lower ones are better."""
     parser.add_argument(
         "--lower-is-better",
         nargs="+",
@@ -96,10 +105,6 @@ def add_inputs(
         metavar="NAME",
         help="which --scores are error rates",
     )
-    parser.add_argument("--docs", metavar="FILE", help="document id of every segment, one per line")
-    add_columns(parser)
-    add_parsing(parser)
-    parser.add_argument("--chunk", type=int, metavar="N", help="segments per batch")
 
 
 def add_columns(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:

@@ -64,13 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="segment scores of another tool for the outputs in DATA.jsonl, with which QUEEN is "
         "correlated as with human scores",
     )
-    parser.add_argument(
-        "--lower-is-better",
-        nargs="+",
-        default=[],
-        metavar="NAME",
-        help="which --scores are error rates",
-    )
+    arguments.add_error_rates(parser)
     parser.add_argument("--triples", default="pairs", choices=TRIPLES)
     parser.add_argument("--literal", action="store_true", help="KING without leaving one model out")
     parser.add_argument("--plots", type=Path, metavar="FOLDER", help="write plots there")
