@@ -54,6 +54,7 @@ def run(args: argparse.Namespace) -> int:
             lang=args.lang,
             progress=bar,
         )
+    found.warn()
     if args.format == "json":
         report: dict[str, object] = {
             "diversity": result.means,

@@ -107,6 +107,9 @@ def run(args: argparse.Namespace) -> int:
                 progress=bar,
             )
         out.write(_written(args, ranked).encode())
+    for read in (found, pool):
+        if read is not None:
+            read.warn()
     return 0
 
 

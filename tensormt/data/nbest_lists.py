@@ -28,13 +28,19 @@ _MANY = 50  # texts of a segment that has no empty line behind it
 
 
 class TextLists(NamedTuple):
-    """The texts of each segment [B][K], numbers of each text [B][K], and the column of the texts.
+    """The texts of each segment [B][K], numbers of each text [B][K], and doubts about their form.
 
-    numbers is None where none were asked for.
+    numbers is None where none were asked for. Callers warn of `doubts` once nothing else is wrong.
     """
 
     texts: list[list[str]]
     numbers: list[list[float]] | None
+    doubts: list[TensorMTWarning]
+
+    def warn(self) -> None:
+        """Warn of the doubts."""
+        for doubt in self.doubts:
+            warnings.warn(doubt, stacklevel=2)
 
 
 def read_text_lists(
@@ -57,18 +63,17 @@ def read_text_lists(
     Raises:
         TensorMTError: If the file cannot be read or has another form; the message names the line.
     """
-    name, kind = display_name(path), suffix(path)
+    name, kind, doubts = display_name(path), suffix(path), list[TensorMTWarning]()
     if kind == ".jsonl":
         if size is not None:
             raise TensorMTError(f"{name} has rows, not a number of lines for each segment")
         found = [*_rows(path, name, columns, numbers)]
     else:
-        found = [*_text(Spool().path(path), name, size, numbers, most)]
+        found = [*_text(Spool().path(path), name, size, numbers, most, doubts)]
     if not found:
         raise TensorMTError(f"{name} contains no segment: expected at least one")
-    return TextLists(
-        [texts for texts, _ in found], None if numbers is None else [own for _, own in found]
-    )
+    own = None if numbers is None else [own for _, own in found]
+    return TextLists([texts for texts, _ in found], own, doubts)
 
 
 Group = tuple[list[str], list[float]]
@@ -111,7 +116,12 @@ def _numbers(value: Any, where: str, name: str) -> list[float]:
 
 
 def _text(
-    path: str, name: str, size: int | None, numbers: str | None, most: int
+    path: str,
+    name: str,
+    size: int | None,
+    numbers: str | None,
+    most: int,
+    doubts: list[TensorMTWarning],
 ) -> Iterator[Group]:
     numbered = enumerate(lines(path), 1)
     first = next(iter(lines(path)), "")
@@ -127,7 +137,7 @@ def _text(
             options="weights log_probs",
         )
     if size is None:
-        yield from _blocks(numbered, name, most)
+        yield from _blocks(numbered, name, most, doubts)
         return
     own: list[str] = []
     for _, text in numbered:
@@ -141,9 +151,11 @@ def _text(
         )
 
 
-def _blocks(numbered: Iterator[tuple[int, str]], name: str, most: int) -> Iterator[Group]:
+def _blocks(
+    numbered: Iterator[tuple[int, str]], name: str, most: int, doubts: list[TensorMTWarning]
+) -> Iterator[Group]:
     """The groups of lines with an empty line behind each."""
-    blank, several, warned, count = False, 0, False, 0
+    blank, several, count = False, 0, 0
     for real, part in groupby(numbered, lambda line: bool(line[1].strip())):
         if not real:
             empty = [number for number, _ in part]
@@ -151,15 +163,13 @@ def _blocks(numbered: Iterator[tuple[int, str]], name: str, most: int) -> Iterat
                 several = several or empty[empty[0] > 1]  # the one that comes first or once more
             blank = True
             continue
-        if several and not warned:
-            warnings.warn(
+        if several and not doubts:
+            doubts.append(
                 TensorMTWarning(
                     f"{name}, line {several}: an empty line that ends no segment is left out; a "
                     "segment or a text that is empty needs rows (.jsonl)"
-                ),
-                stacklevel=2,
+                )
             )
-            warned = True
         texts = [text for _, text in part]
         if len(texts) > most and not blank:
             raise TensorMTError(
@@ -170,13 +180,12 @@ def _blocks(numbered: Iterator[tuple[int, str]], name: str, most: int) -> Iterat
         count += len(texts)
         yield texts, []
     if count > _MANY and not blank:
-        warnings.warn(
+        doubts.append(
             TensorMTWarning(
                 f"{name}: no empty line stands between the {count:,} lines, so that all are "
                 "candidates of one segment: if not, say how many lines a segment has",
                 options="lines",
-            ),
-            stacklevel=2,
+            )
         )
 
 

@@ -114,7 +114,6 @@ def diversity(
     chosen = dict(evaluator.metrics)
     for metric in chosen.values():
         check_pairwise(metric)
-    warn_of_texts(chosen, [text for own in groups for text in own])
     if tokenize is None:
         tokenize = TOKENIZERS.get(lang or "", "13a")
     parts: list[dict[str, Tensor]] = []
@@ -129,6 +128,7 @@ def diversity(
         parts.append({**found, **_distinct(some, orders, tokenize), "unique": _unique(some)})
         progress(high - low)
         low = high
+    warn_of_texts(chosen, [text for own in groups for text in own])
     measures = [f"self-{name}" for name in chosen]
     measures += [*(f"distinct-{n}" for n in range(1, orders + 1)), "unique"]
     empty = torch.zeros(0, dtype=torch.float64)

@@ -116,7 +116,6 @@ def rerank(
         )
     if weights is not None and log_probabilities is not None:
         raise TensorMTError("weights and log_probabilities are both given: pass one of them")
-    warn_of_texts(evaluator.metrics, [text for own in (*groups, *pools) for text in own])
     logs = log_probabilities is not None
     shares = _shares(log_probabilities if logs else weights, pools, logs)
     sign = 1.0 if named.higher_is_better else -1.0
@@ -135,6 +134,7 @@ def rerank(
             found.texts.append([own[place] for place in places])
             found.scores.append((sign * order.scores[0] + 0.0).tolist())
         progress(part.stop - part.start)
+    warn_of_texts(evaluator.metrics, [text for own in (*groups, *pools) for text in own])
     return found
 
 

@@ -1,7 +1,6 @@
 """Files of several texts for each segment: all forms, and what is wrong in them."""
 
 import json
-import warnings
 
 import pytest
 
@@ -20,18 +19,18 @@ def write(path, text):
 def test_all_forms_hold_the_same(tmp_path):
     rows = [{"candidates": t, "lp": n} for t, n in zip(TEXTS, NUMBERS, strict=True)]
     jsonl = write(tmp_path / "a.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
-    assert read_text_lists(jsonl) == (TEXTS, None)
-    assert read_text_lists(jsonl, numbers="lp") == (TEXTS, NUMBERS)
+    assert read_text_lists(jsonl) == (TEXTS, None, [])
+    assert read_text_lists(jsonl, numbers="lp") == (TEXTS, NUMBERS, [])
     assert read_text_lists(jsonl, ("references", "candidates")).texts == TEXTS
     blocks = write(tmp_path / "a.txt", "\n\na b\nc\n\n \nd\ne f\ng\n")
-    assert read_text_lists(blocks) == (TEXTS, None)
+    assert read_text_lists(blocks)[:2] == (TEXTS, None)
     lines = [
         f"{k} ||| {text} ||| F0= 1 ||| {number}\n"
         for k, own in enumerate(zip(TEXTS, NUMBERS, strict=True))
         for text, number in zip(*own, strict=True)
     ]
     moses = write(tmp_path / "n.best", "".join(lines))
-    assert read_text_lists(moses, numbers="score") == (TEXTS, NUMBERS)
+    assert read_text_lists(moses, numbers="score") == (TEXTS, NUMBERS, [])
     even = write(tmp_path / "b.txt", "a\nb\n\nd\n")
     assert read_text_lists(even, size=2).texts == [["a", "b"], ["", "d"]]
 
@@ -66,13 +65,13 @@ def test_what_is_wrong_is_said(tmp_path, name, text, options, message):
 
 def test_many_lines_of_one_segment_are_warned_of(tmp_path):
     path = write(tmp_path / "a.txt", "a\n" * 51)
-    with pytest.warns(TensorMTWarning, match="no empty line stands between the 51 lines") as found:
-        assert len(read_text_lists(path).texts[0]) == 51
-    assert found[0].message.options == "lines"
+    found = read_text_lists(path)
+    assert len(found.texts[0]) == 51
+    with pytest.warns(TensorMTWarning, match="no empty line stands between the 51 lines"):
+        found.warn()
+    assert found.doubts[0].options == "lines"
     for text in ("a\n" * 50, "a\n" * 51 + "\n"):
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            read_text_lists(write(tmp_path / "b.txt", text))
+        assert read_text_lists(write(tmp_path / "b.txt", text)).doubts == []
 
 
 def test_a_file_of_one_text_each_is_not_one_segment(tmp_path):
@@ -84,8 +83,7 @@ def test_a_file_of_one_text_each_is_not_one_segment(tmp_path):
 @pytest.mark.parametrize(("text", "line"), [("\na\n", 1), ("a\n\n\n\nb\n", 3), ("a\n\nb\n\n\n", 0)])
 def test_empty_lines_that_end_no_segment(tmp_path, text, line):
     path = write(tmp_path / "a.txt", text)
-    with warnings.catch_warnings(record=True) as found:
-        warnings.simplefilter("always")
-        assert [*map(len, read_text_lists(path).texts)] == [1] * (1 + ("b" in text))
+    found = read_text_lists(path)
+    assert [*map(len, found.texts)] == [1] * (1 + ("b" in text))
     messages = [f"{path}, line {line}: an empty line that ends no segment"] if line else []
-    assert [str(own.message).split(" is left")[0] for own in found] == messages
+    assert [str(own).split(" is left")[0] for own in found.doubts] == messages
