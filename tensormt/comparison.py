@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import html
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -126,8 +127,10 @@ class ComparisonResult:
     @property
     def notes(self) -> list[str]:
         """How the numbers were computed, in short lines."""
-        count = len(self.comparisons) // max(len(self.metrics), 1)
-        times = f"{count} comparison{'s' if count > 1 else ''} by each metric"
+        counts = Counter(own.metric for own in self.comparisons if not math.isnan(own.p))
+        count = max(counts.values(), default=0)
+        upto = "up to " * any(counts[name] < count for name in self.metrics)
+        times = f"{upto}{count} comparison{'s' * (count != 1)} by each metric"
         test = f"{TESTS[self.test]}, {self.samples:,} resamples, seed {self.seed}"
         found = [test + (", p-values as in sacrebleu" if self.sacrebleu_p else "")]
         found.append(f"p (Holm): corrected for {times}; verdict: p (Holm) < {LEVEL:g}")
@@ -175,7 +178,9 @@ class ComparisonResult:
             "seed": self.seed,
             "sacrebleu_p": self.sacrebleu_p,
             "scores": {name: dict(own) for name, own in self.scores.items()},
-            "comparisons": [each._asdict() for each in self.comparisons],
+            "comparisons": [
+                {**each._asdict(), "segments": each.segments} for each in self.comparisons
+            ],
             "signatures": dict(self.signatures),
         }
 
@@ -204,7 +209,7 @@ def compare_systems(
         TensorMTError: If there are fewer than two systems or no segments, or a value is not valid.
     """
     found = compare_statistics(statistics, test, all_pairs, samples, seed, sacrebleu_p)
-    warn_of_one_segment(len(statistics))
+    warn_of_one_segment(min((each.segments for each in found if each.segments), default=0))
     if samples is None:
         samples = sample_count(statistics, test, sacrebleu_p)
     scores = {

@@ -287,8 +287,7 @@ class Evaluator:
 
     def _import_engine(self, corpus: Corpus | Segments) -> None:
         """Import torch unless the plain path is faster for the whole corpus than the import."""
-        cost = max(metric.plain_cost for metric in self._metrics.values())
-        few = len(corpus) * len(corpus.systems) * cost <= limit(MAX_SEGMENTS)
+        few = len(corpus) * len(corpus.systems) <= limit(MAX_SEGMENTS)
         if not few or not all(metric.has_plain_path for metric in self._metrics.values()):
             import_module("torch")
 

@@ -269,11 +269,6 @@ class Metric(ABC, Generic[Batch]):
         return self.integer
 
     @property
-    def plain_cost(self) -> int:
-        """How many times as long as BLEU the plain path takes for an output, roughly."""
-        return 1
-
-    @property
     def penalizes_short_output(self) -> bool:
         """Whether the score falls when parts of the output are left out; precisions do not."""
         return True

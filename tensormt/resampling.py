@@ -145,12 +145,11 @@ def intervals(
 
 
 def warn_of_one_segment(segments: int) -> None:
-    """Warn if there is a single segment: nothing is known of how scores vary."""
+    """Warn if scores are over a single segment: nothing is known of how they vary."""
     if segments == 1:
         warnings.warn(
             TensorMTWarning(
-                "one segment only: bootstrap intervals have no width, and no difference is "
-                "significant"
+                "scores over one segment only: intervals have no width, and p-values mean nothing"
             ),
             stacklevel=3,
         )

@@ -47,17 +47,25 @@ _ASCII = frozenset({"rouge"})  # tokenisers that read a-z and digits alone
 _SCRIPT, _UNSCORED = "script ", "unscored "  # prefixes of counts
 
 
-def warn_of_texts(metrics: Mapping[str, Metric[Any]], texts: Sequence[str]) -> None:
-    """Warn of what may make scores of texts that are compared with each other misleading.
+def warn_of_texts(
+    metrics: Mapping[str, Metric[Any]],
+    outputs: Sequence[str],
+    references: Sequence[str],
+    noun: str = "texts",
+) -> None:
+    """Warn of what may make scores of texts misleading that are not aligned in segments.
 
     Args:
         metrics: Metrics by name, without stored scores.
-        texts: The texts.
+        outputs: The texts that are scored.
+        references: The texts with which they are compared.
+        noun: What the latter are called.
     """
     from tensormt.segments import Segments
 
-    seen = TextWarnings(metrics)
-    seen.add(Segments({"": [*texts]}, [[*texts]]))
+    seen = TextWarnings(metrics, noun)
+    seen.add(Segments({"": [*outputs]}, [[None] * len(outputs)]))
+    seen.add(Segments({}, [[*references]]))
     seen.warn()
 
 
@@ -66,13 +74,15 @@ class TextWarnings:
 
     Args:
         metrics: Metrics by name.
+        noun: What references are called.
 
     Attributes:
         counts: What was counted, by name; the counts of several parts of a corpus add up.
     """
 
-    def __init__(self, metrics: Mapping[str, Metric[Any]]) -> None:
+    def __init__(self, metrics: Mapping[str, Metric[Any]], noun: str = "references") -> None:
         self.counts: Counter[str] = Counter()
+        self._noun = noun
         self._unpenalized = [
             name for name, metric in metrics.items() if not metric.penalizes_short_output
         ]
@@ -166,7 +176,7 @@ class TextWarnings:
                 )
         if self._at_blanks and (found := self._mostly(_WITHOUT_BLANKS)):
             yield (
-                f"references are in a script without blanks between words ({found}), but "
+                f"{self._noun} are in a script without blanks between words ({found}), but "
                 f"{', '.join(self._at_blanks)} cut words at blanks, so that a sentence is one "
                 "word: set the language (zh, ja), or tokenize=char, or take chrf",
                 "lang",
@@ -177,14 +187,14 @@ class TextWarnings:
         ):
             if names and (found := self._mostly(scripts)):
                 yield (
-                    f"references are in a script without blanks between words ({found}), but "
+                    f"{self._noun} are in a script without blanks between words ({found}), but "
                     f"{', '.join(names)} cut words at blanks, so that a sentence is one word: "
                     f"{advice}{'or ' if advice else ''}take cer or chrf",
                     "",
                 )
         if self._ascii and (found := self._mostly(self._scripts().keys() - {"LATIN", ""})):
             yield (
-                f"references are in a script ({found}) of which {', '.join(self._ascii)} reads "
+                f"{self._noun} are in a script ({found}) of which {', '.join(self._ascii)} reads "
                 "nothing: the tokeniser of rouge-score keeps a-z and digits; set tokenize=13a",
                 "",
             )

@@ -116,7 +116,19 @@ def test_columns_of_a_table_and_references_by_segment(texts):
 
 
 def test_one_segment_is_warned_of():
-    with pytest.warns(tm.errors.TensorMTWarning, match="^one segment only: bootstrap intervals"):
+    with pytest.warns(tm.errors.TensorMTWarning, match="^scores over one segment only"):
         result = tm.compare({"A": ["a cat"], "B": ["a dog"]}, [["a dog"]], metrics=["ter"])
     [found] = result.comparisons
     assert (found.p, found.verdict) == (1.0, "")
+    assert result.to_json()["comparisons"][0]["segments"] == 1
+
+
+def test_the_note_counts_the_comparisons_that_have_a_p():
+    hyps = {name: ["a cat", "a dog"] for name in "ABC"}
+    stored = tm.Scores("Q", {"A": [0.5, 0.1], "B": [0.2, 0.3], "C": [None, None]})
+    with pytest.warns(tm.errors.TensorMTWarning, match="no score of Q"):
+        result = tm.compare(hyps, [["a dog"] * 2], metrics=["ter", stored], all_pairs=True)
+    assert "corrected for up to 3 comparisons by each metric" in str(result)
+    with pytest.warns(tm.errors.TensorMTWarning, match="no score of Q"):
+        result = tm.compare(hyps, [["a dog"] * 2], metrics=[stored])
+    assert "corrected for 1 comparison by each metric" in str(result)

@@ -67,11 +67,6 @@ class Mean(CombinedMetric):
         return all(metric.exact_plain_path for metric in self.metrics)
 
     @property
-    def plain_cost(self) -> int:
-        """How many times as long as BLEU the plain paths of all members take, roughly."""
-        return sum(metric.plain_cost for metric in self.metrics)
-
-    @property
     def width(self) -> int:
         """The number of statistics: one, and what the members have besides."""
         return 1 + sum(self._sizes)

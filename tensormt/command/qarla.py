@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
+import numpy as np
+
 from tensormt.command import arguments, judged
 from tensormt.data.human_scores import read_jsonl
 from tensormt.data.tables import format_table, json_text
@@ -62,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="NAME=FILE",
         help="segment scores of another tool for the outputs in DATA.jsonl, with which QUEEN is "
-        "correlated as with human scores",
+        "correlated as with human scores (error rates are negated)",
     )
     arguments.add_error_rates(parser)
     parser.add_argument("--triples", default="pairs", choices=TRIPLES)
@@ -98,6 +100,11 @@ def run(args: argparse.Namespace) -> int:
     with judged.ParsingBar(args, progress):
         tensors = similarity_tensors_from_segments(segments, names, evaluator)
     summary = summarize(tensors, segments.systems, options, subsets, human)
+    for name in stored:
+        if missing := int(np.isnan(segments.human[name]).sum()):
+            arguments.print_message(
+                f"{missing:,} outputs have no score of {name}: its means are over the others"
+            )
     if args.plots:
         from tensormt.qarla.plots import save_plots
 

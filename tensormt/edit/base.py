@@ -18,7 +18,7 @@ from tensormt.inputs import Tokens
 from tensormt.metric import Metric
 from tensormt.plain import MAX_TOKENS, overridden
 from tensormt.text.plain_tokens import NO_TOKEN
-from tensormt.text.tokens import count_tokens, plain_rows
+from tensormt.text.tokens import plain_rows
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -79,10 +79,6 @@ class ErrorRate(Metric["TokenBatch"]):
         """Whether a few segments can be scored in plain Python, without torch."""
         return not overridden(type(self), "_plain_edits", "edits", "_statistics", "prepared")
 
-    def _plain_size(self, rows: Sequence[Row]) -> int:
-        """The number of tokens, or of what else takes the time."""
-        return count_tokens(rows)
-
     def _plain_edits(self, hyp: Row, ref: Row) -> int:
         """Count the edits of one segment with one reference."""
         raise NotImplementedError
@@ -90,14 +86,19 @@ class ErrorRate(Metric["TokenBatch"]):
     def _plain_statistics(
         self, hyp: TokenBatch, refs: Sequence[TokenBatch]
     ) -> list[list[float]] | None:
-        if not self.has_plain_path:
-            return None
-        segments = plain_rows(hyp, refs, self.lowercase, MAX_TOKENS, self._plain_size)
+        segments = self._plain_segments(hyp, refs) if self.has_plain_path else None
+        return None if segments is None else [self._plain_row(*segment) for segment in segments]
+
+    def _plain_segments(
+        self, hyp: TokenBatch, refs: Sequence[TokenBatch]
+    ) -> list[tuple[Row, list[Row]]] | None:
+        """The tokens of each segment and its references; None where the engine is faster."""
+        segments = plain_rows(hyp, refs, self.lowercase, MAX_TOKENS)
         if segments is None:
             return None
         if any(NO_TOKEN in row for own, others in segments for row in (own, *others)):
             return None  # its length is not 1
-        return [self._plain_row(*segment) for segment in segments]
+        return segments
 
     def _plain_row(self, hyp: Row, refs: Sequence[Row]) -> list[float]:
         """Count the edits of one segment with its best reference, and that reference's length."""

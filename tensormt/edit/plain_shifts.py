@@ -15,13 +15,19 @@ from itertools import accumulate
 from math import ceil
 from typing import NamedTuple
 
-from tensormt.plain import clipped
+from tensormt.plain import clipped, count
 
 MAX_SIZE, MAX_DISTANCE = 10, 50
 MAX_CANDIDATES = 1000
 BEAM = 25
 
 Words = Sequence[Hashable]
+
+
+def shift_work(hyp: Words, ref: Words) -> int:
+    """Return about how many rows of D the search computes: equal words, times words."""
+    others = count(ref)
+    return len(hyp) * sum(number * others.get(word, 0) for word, number in count(hyp).items())
 
 
 class _Row(NamedTuple):

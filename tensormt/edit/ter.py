@@ -18,9 +18,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from tensormt.edit.base import ErrorRate
-from tensormt.edit.plain_shifts import translation_edits
+from tensormt.edit.plain_shifts import shift_work, translation_edits
 from tensormt.options import Boolean
-from tensormt.plain import MAX_SEGMENTS, count, limit
+from tensormt.plain import MAX_SEGMENTS, MAX_SHIFT_WORK, limit
 from tensormt.text.tercom import name_of
 
 if TYPE_CHECKING:
@@ -97,8 +97,12 @@ class TER(ErrorRate):
 
         It normalizes references twice, which also cuts the possessive of "the neighbour's.".
         """
-        hyp, ready = super().prepared(hyp, refs)
-        return hyp, ready.cut_again(self.tokenize) if self.normalized else ready
+        from tensormt.ngram.references import References
+
+        ready = refs if isinstance(refs, References) else References(refs)
+        if self.normalized:
+            ready = ready.cut_again(self.tokenize, self.lowercase)
+        return super().prepared(hyp, ready)
 
     def edits(self, hyp: TokenBatch, refs: References) -> Tensor:
         """Count shifts and edits of each segment with each reference, int64 [R,B]."""
@@ -112,12 +116,16 @@ class TER(ErrorRate):
         hyp, ready = self.prepared(hyp, refs)
         return engine.mean_length_rows(self.edits(hyp, ready), ready)
 
-    def _plain_statistics(
+    def _plain_segments(
         self, hyp: TokenBatch, refs: Sequence[TokenBatch]
-    ) -> list[list[float]] | None:
+    ) -> list[tuple[Row, list[Row]]] | None:
         if self.normalized and len(hyp) <= limit(MAX_SEGMENTS):  # as in `prepared`
-            refs = [ref.cut_again(self.tokenize) for ref in refs]
-        return super()._plain_statistics(hyp, refs)
+            refs = [ref.cut_again(self.tokenize, self.lowercase) for ref in refs]
+        segments = super()._plain_segments(hyp, refs)
+        if segments is None:
+            return None
+        work = sum(shift_work(own, ref) for own, others in segments for ref in others)
+        return segments if work <= limit(MAX_SHIFT_WORK, 50) else None
 
     def _plain_edits(self, hyp: Row, ref: Row) -> int:
         return translation_edits(hyp, ref)
@@ -126,15 +134,6 @@ class TER(ErrorRate):
     def exact_plain_path(self) -> bool:
         """Whether the plain path gives the statistics of the engine to the last bit: it does."""
         return True
-
-    @property
-    def plain_cost(self) -> int:
-        """How many times as long as BLEU the plain path takes for an output, roughly."""
-        return 10
-
-    def _plain_size(self, rows: Sequence[Row]) -> int:
-        """The pairs of equal tokens within each line, of which there are as many as of shifts."""
-        return sum(number * number for row in rows for number in count(row).values())
 
     def _plain_row(self, hyp: Row, refs: Sequence[Row]) -> list[float]:
         edits = min(self._plain_edits(hyp, ref) for ref in refs)

@@ -128,7 +128,8 @@ def diversity(
         parts.append({**found, **_distinct(some, orders, tokenize), "unique": _unique(some)})
         progress(high - low)
         low = high
-    warn_of_texts(chosen, [text for own in groups for text in own])
+    texts = [text for own in groups for text in own]
+    warn_of_texts(chosen, texts, texts)
     measures = [f"self-{name}" for name in chosen]
     measures += [*(f"distinct-{n}" for n in range(1, orders + 1)), "unique"]
     empty = torch.zeros(0, dtype=torch.float64)

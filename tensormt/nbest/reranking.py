@@ -134,7 +134,8 @@ def rerank(
             found.texts.append([own[place] for place in places])
             found.scores.append((sign * order.scores[0] + 0.0).tolist())
         progress(part.stop - part.start)
-    warn_of_texts(evaluator.metrics, [text for own in (*groups, *pools) for text in own])
+    outputs, others = ([text for own in side for text in own] for side in (groups, pools))
+    warn_of_texts(evaluator.metrics, outputs, others)
     return found
 
 

@@ -45,7 +45,7 @@ class References(Sequence[TokenBatch]):
         if any(missing):
             advice = "has no reference: give at least one that is not empty for every segment"
             raise SegmentError(missing.index(True) + 1, advice)
-        self._cut_again: dict[str, References] = {}
+        self._cut_again: dict[tuple[str, bool], References] = {}
         self._spread: dict[int, Tensor] = {}
         self._distinct: dict[int, Tensor] = {}
         self._frequencies: dict[int, Frequencies] = {}
@@ -77,13 +77,14 @@ class References(Sequence[TokenBatch]):
         same = all(new is old for new, old in zip(lowered, self.streams, strict=True))
         return self if same else References(lowered)
 
-    def cut_again(self, tokenize: str) -> References:
-        """Return the references with every token that a tokeniser cut off cut once more by it."""
-        if tokenize not in self._cut_again:
-            streams = [stream.cut_again(tokenize) for stream in self.streams]
+    def cut_again(self, tokenize: str, lowercase: bool) -> References:
+        """Return the references with every token cut once more, if they were cut in this way."""
+        way = tokenize, lowercase
+        if way not in self._cut_again:
+            streams = [stream.cut_again(*way) for stream in self.streams]
             same = all(new is old for new, old in zip(streams, self.streams, strict=True))
-            self._cut_again[tokenize] = self if same else References(streams)
-        return self._cut_again[tokenize]
+            self._cut_again[way] = self if same else References(streams)
+        return self._cut_again[way]
 
     @_ORDER
     def totals(self, max_order: int) -> Tensor:

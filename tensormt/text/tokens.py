@@ -251,9 +251,9 @@ class TokenBatch:
             return TokenBatch._from(None, rows, self.tokenize, True)
         return TokenBatch._from(self._arrays.lower(), None, self.tokenize, True)
 
-    def cut_again(self, tokenize: str) -> TokenBatch:
-        """Return the segments with every token cut once more, if a tokeniser of ours cut them."""
-        if self.tokenize != tokenize or not self.from_strings:
+    def cut_again(self, tokenize: str, lowercase: bool) -> TokenBatch:
+        """Return the segments with every token cut once more, if they were cut in this way."""
+        if (self.tokenize, self.lowercase) != (tokenize, lowercase) or not self.from_strings:
             return self
         cut = plain_tokens.line_tokenizer(tokenize)
         types: Iterable[str] = {token for row in self._rows or () for token in row}

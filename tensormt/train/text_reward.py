@@ -161,10 +161,10 @@ class TextReward:
         outputs = segments.outputs[""]
         if not outputs:
             return torch.zeros(0, dtype=torch.float64, device=self.device)
-        if self._is_new:  # what is true of all references shows in the first ones
+        if self._is_new:  # a language shows in the first batch
             self._is_new = False
             texts = [text for stream in segments.references for text in stream if text]
-            warn_of_texts(self.evaluator.metrics, texts)
+            warn_of_texts(self.evaluator.metrics, (), texts, "references")
         if not any(text and not text.isspace() for text in outputs):
             self._warn(f"all {len(outputs)} texts of this batch are empty")
         if self.metric.reads.uses_sources:
@@ -196,8 +196,9 @@ class TextReward:
             TensorMTError: If numbers of samples differ, or texts and references do not align.
         """
         number = {len(row) for row in texts}
-        if sources is not None and len(sources) != len(texts):
-            raise TensorMTError(f"{len(texts)} segments, sources for {len(sources)}: pass one each")
+        if isinstance(sources, str) or (sources is not None and len(sources) != len(texts)):
+            number_of = 1 if isinstance(sources, str) else len(sources)
+            raise TensorMTError(f"{len(texts)} segments, sources for {number_of}: pass a list")
         if len(number) != 1 or len(texts) != len(refs):
             raise TensorMTError(
                 f"{len(texts)} segments with {sorted(number)} samples, references for {len(refs)}: "

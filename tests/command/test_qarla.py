@@ -183,5 +183,8 @@ def test_scores_of_another_tool_are_correlated_as_human_ones(jsonl, tmp_path, ca
     assert list(human) == ["fluency", "COMET", "ERR"]
     assert human["COMET"] == human["fluency"]
     assert human["ERR"]["pearson"] == pytest.approx(-human["fluency"]["pearson"])
+    table.write_text("\n".join(["poor\tnan", *lines[1:]]) + "\n")
+    assert main(words) == 0
+    assert "1 outputs have no score of COMET: its means are" in capsys.readouterr().err
     assert main([*words[:9], f"fluency={table}"]) == 2
     assert "there is a human score fluency, choose another name" in capsys.readouterr().err

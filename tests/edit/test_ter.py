@@ -64,7 +64,7 @@ def check(options, hyps, refs):
     assert found.segments[name].tolist() == pytest.approx(segments, abs=1e-9)
     assert found.corpus[name] == pytest.approx(corpus, abs=1e-9)
     metric = make(name)
-    hyp, *others = tm.TokenBatch.from_texts([hyps, *refs], metric.tokenize)
+    hyp, *others = tm.TokenBatch.from_texts([hyps, *refs], *metric.reads.cut)
     rows = metric.statistics(hyp, others, batched=True)
     assert metric.score(rows, segment=True).tolist() == pytest.approx(segments, abs=1e-9)
 
@@ -128,8 +128,15 @@ def test_references_are_normalized_twice():
         check(options, [line, "a b"], [[line, "a b"]])
     name = "ter:normalized=yes"
     assert tm.score([line], [[line]], metrics=[name]).corpus[name] == pytest.approx(100 / 3)
-    batch = tm.TokenBatch.from_text([line, "a"], "none")  # cut by another tokeniser
-    assert tm.TER(normalized=True)(batch, [batch]).tolist() == [0, 0]
+    metric, lines = tm.TER(normalized=True), [line, "JOHN'S house", "THE NEIGHBOUR'S."]
+    # cut by another tokeniser, or in the other case: not as sacrebleu has it, so left as it is
+    for way in (("none", True), (metric.tokenize, False)):
+        batch = tm.TokenBatch.from_text(lines, *way)
+        for batched in (None, True):
+            assert metric.statistics(batch, [batch], batched=batched)[:, 1].tolist() == [0, 0, 0]
+    batch = tm.TokenBatch.from_text(lines, metric.tokenize, True)
+    plain, engine = (metric.statistics(batch, [batch], batched=batched) for batched in (None, True))
+    assert plain.tolist() == engine.tolist() == [[1, 2, 6], [1, 0, 3], [1, 2, 4]]
 
 
 def test_empty_output():

@@ -154,9 +154,11 @@ ZH = ["猫坐在垫子上。", "今天天气很好。", "今天天气真好。",
 @pytest.mark.parametrize("metric", ["wer", "ter", "rouge", "bleu"])
 def test_scripts_that_the_metric_cannot_cut_are_warned_of(metric):
     """All scores are equal, and the first candidate wins."""
-    with pytest.warns(UserWarning, match=r"references are in a script .*CJK"):
+    with pytest.warns(UserWarning, match=r"texts are in a script .*CJK"):
         assert tm.rerank([ZH], metric).best == ZH[:1]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert tm.rerank([ZH], "chrf").best != ZH[:1]
         assert tm.rerank([ZH], "bleu", lang="zh").best != ZH[:1]
+    with pytest.warns(UserWarning, match="^4 of 12 outputs are empty$"):
+        tm.rerank([["a", "b", ""]] * 4, "bleu")

@@ -260,6 +260,8 @@ def test_sources_of_samples():
     assert found[0].tolist() == [0, 1]
     with pytest.raises(tm.TensorMTError, match="1 segments, sources for 2"):
         reward.samples(texts, refs, sources * 2)
+    with pytest.raises(tm.TensorMTError, match="sources for 1: pass a list"):
+        reward.samples(texts, refs, "a")
 
 
 def test_scripts_that_the_metric_cannot_cut_are_warned_of_once():
