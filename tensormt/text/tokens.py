@@ -256,9 +256,10 @@ class TokenBatch:
         if (self.tokenize, self.lowercase) != (tokenize, lowercase) or not self.from_strings:
             return self
         cut = plain_tokens.line_tokenizer(tokenize)
-        types: Iterable[str] = {token for row in self._rows or () for token in row}
-        if self._arrays is not None and self._arrays.dictionary is not None:
-            types = self._arrays.dictionary.strings
+        few = self.plain_rows()  # a batch of a few segments may share a large dictionary
+        types: Iterable[str] = {token for row in few or () for token in row}
+        if few is None and (dictionary := self.dictionary) is not None:
+            types = dictionary.strings
         parts = {token: own for token in types if [*(own := cut(token))] != [token]}
         if not parts:
             return self
