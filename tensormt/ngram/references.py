@@ -73,18 +73,20 @@ class References(Sequence[TokenBatch]):
     @cached_property
     def lowered(self) -> References:
         """The same references in lower case."""
-        lowered = [stream.lowered for stream in self.streams]
-        same = all(new is old for new, old in zip(lowered, self.streams, strict=True))
-        return self if same else References(lowered)
+        return self._changed([stream.lowered for stream in self.streams])
 
     def cut_again(self, tokenize: str, lowercase: bool) -> References:
         """Return the references with every token cut once more, if they were cut in this way."""
         way = tokenize, lowercase
         if way not in self._cut_again:
             streams = [stream.cut_again(*way) for stream in self.streams]
-            same = all(new is old for new, old in zip(streams, self.streams, strict=True))
-            self._cut_again[way] = self if same else References(streams)
+            self._cut_again[way] = self._changed(streams)
         return self._cut_again[way]
+
+    def _changed(self, streams: Sequence[TokenBatch]) -> References:
+        """The references with other streams; themselves if no stream is another one."""
+        same = all(new is old for new, old in zip(streams, self.streams, strict=True))
+        return self if same else References(streams)
 
     @_ORDER
     def totals(self, max_order: int) -> Tensor:

@@ -1,7 +1,7 @@
 // Panels of numbers: systems and significance, buckets, what is matched, metrics.
 function drawSystems() {
   // scores over different segments are not compared
-  const unequal = meta.metrics.map((m) => m.scored.some((count) => count !== m.scored[0])), fewer = unequal.some(Boolean);
+  const unequal = meta.metrics.map((m) => m.pairs.some(([a, b, , , , n]) => m.scored[a] && m.scored[b] && n < Math.max(m.scored[a], m.scored[b]))), fewer = unequal.some(Boolean);
   const best = meta.metrics.map((m, k) => (unequal[k] ? null : (m.higher ? Math.max : Math.min)(...m.scores.filter((score) => score !== null))));
   const head = ['System', ...meta.metrics.map((m, k) => make('th', { class: k === state.m ? 'number on' : 'number' }, make('button', { type: 'button', class: 'link', 'data-metric': k, onclick: () => set({ m: k, lo: null, hi: null }) }, m.name, m.higher ? '' : ' ↓')))];
   const body = meta.systems.map((name, s) => [make('th', { scope: 'row' }, name, s === state.a ? make('b', { class: 'tag a' }, 'A') : null, !alone() && s === state.b ? make('b', { class: 'tag b' }, 'B') : null),

@@ -414,10 +414,10 @@ def test_scores_over_different_segments_are_not_compared(browser, tmp_path):
     hyps = {name: ["a b c", "a b"] * 30 for name in "AB"}
     hyps["C"] = ["a b c"] * 60
     scores = {"A": base, "B": other, "C": [None] * 60}
+    even = {"A": [None, *base[1:]], "B": [*base[:-1], None], "C": [*base[:5], None, *base[6:]]}
+    metrics = ["ter", tm.Scores("Q", scores), tm.Scores("E", even)]
     with pytest.warns(UserWarning, match="have no score of Q"):
-        path = tm.report(
-            hyps, [["a b c"] * 60], ["ter", tm.Scores("Q", scores)], tmp_path / "q.html"
-        )
+        path = tm.report(hyps, [["a b c"] * 60], metrics, tmp_path / "q.html")
     page = browser.new_page()
     page.goto(path.as_uri() + "#m=1")
     page.wait_for_selector("body[data-done]", state="attached")
